@@ -119,13 +119,7 @@ fn avionics() -> Scenario {
         writeln!(text, "  - {{ ends: ['{a}', '{b}'], rate: 100 Mbit/s }}").unwrap();
     }
     text += "flows:\n";
-    let flows = [
-        ("e1", "e6"),
-        ("e2", "e7"),
-        ("e3", "e6"),
-        ("e4", "e7"),
-        ("e5", "e6"),
-    ];
+    let flows = [("e1", "e6"), ("e2", "e7"), ("e3", "e6"), ("e4", "e7"), ("e5", "e6")];
     for (number, (from, to)) in (1..).zip(flows) {
         // 462 octets of payload, header and check sequence make a frame of 480.
         writeln!(
@@ -174,10 +168,7 @@ fn five_virtual_links() {
     // The phases above leave a few nanoseconds between the frames.
     assert!(seen >= published - Duration::from_ns(10), "{seen}");
     assert!(bound <= Duration::from_ns(276_020), "{bound}");
-    assert_eq!(
-        bound::counts(&scenario, &bound::analyze(&scenario)).unjudged,
-        5
-    );
+    assert_eq!(bound::counts(&scenario, &bound::analyze(&scenario)).unjudged, 5);
 }
 
 /// Oracle: the limit on the jitter of an end system of ARINC 664, part 7, second-hand: 40 us and

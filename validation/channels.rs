@@ -38,36 +38,21 @@ struct Star {
 impl Star {
     fn new(partition: Partition, has_whole_slots: bool) -> Self {
         let mut network = Network::default();
-        let switch = Switch {
-            selection: Selection::EarliestDeadline,
-            ..Switch::new(0)
-        };
+        let switch = Switch { selection: Selection::EarliestDeadline, ..Switch::new(0) };
         let switch = network.add("sw", NodeKind::Switch(switch));
         for number in 0..MASTERS + SLAVES {
-            let station = EndStation {
-                by_deadline: true,
-                ..EndStation::new(Stack::Zero)
-            };
+            let station = EndStation { by_deadline: true, ..EndStation::new(Stack::Zero) };
             let station = network.add(format!("n{number}"), NodeKind::EndStation(station));
             network.join(switch, station, BitRate::from_mbps(100));
         }
         network.partition = partition;
-        Self {
-            routing: Routing::new(&network),
-            network,
-            flows: Vec::new(),
-            has_whole_slots,
-        }
+        Self { routing: Routing::new(&network), network, flows: Vec::new(), has_whole_slots }
     }
 
     /// Returns a channel from a master to a slave.
     fn channel(master: u64, slave: u64) -> Flow {
         let node = |number: u64| NodeId(u32::try_from(1 + number).unwrap());
-        let bursts = Traffic::Sporadic {
-            min_gap: SLOT * 100,
-            mean_gap: SLOT * 100,
-            burst: 3,
-        };
+        let bursts = Traffic::Sporadic { min_gap: SLOT * 100, mean_gap: SLOT * 100, burst: 3 };
         let (from, to) = (node(master), vec![node(MASTERS + slave)]);
         Flow {
             deadline: Some(SLOT * 40),
@@ -149,10 +134,7 @@ fn admitted(partition: Partition, has_whole_slots: bool) -> [usize; 8] {
 fn compare(what: &str, own: [usize; 8], other: [usize; 8]) {
     println!("{what:14} {own:?}, expected {other:?}");
     let both = own.into_iter().zip(other);
-    assert!(
-        both.into_iter()
-            .all(|(own, other)| own.abs_diff(other) <= 20)
-    );
+    assert!(both.into_iter().all(|(own, other)| own.abs_diff(other) <= 20));
 }
 
 /// Source: H. Hoang, M. Jonsson, 2003, as quoted in `README.md`.
@@ -196,18 +178,10 @@ fn granted(partition: Partition, seed: u64) -> [usize; 8] {
             let (master, slave) = (dice.between(0, MASTERS - 1), dice.between(0, SLAVES - 1));
             // A flow asks within its first period.
             start += SLOT * 101;
-            Flow {
-                name: format!("channel {number}"),
-                start,
-                ..Star::channel(master, slave)
-            }
+            Flow { name: format!("channel {number}"), start, ..Star::channel(master, slave) }
         })
         .collect();
-    let config = Config {
-        seed,
-        warmup: Duration::ZERO,
-        bucket: Duration::ZERO,
-    };
+    let config = Config { seed, warmup: Duration::ZERO, bucket: Duration::ZERO };
     let mut simulation = Simulation::new(&star.network, &flows, &config).unwrap();
     simulation.advance_to(Instant::ZERO + start + SLOT * 200);
     simulation.invariants().unwrap();
@@ -226,10 +200,7 @@ fn granted(partition: Partition, seed: u64) -> [usize; 8] {
 fn masters_and_slaves_over_the_wire() {
     for (partition, other) in [
         (Partition::Equal, [200, 384, 510, 570, 590, 598, 600, 600]),
-        (
-            Partition::Proportional,
-            [200, 400, 599, 786, 911, 971, 1_007, 1_012],
-        ),
+        (Partition::Proportional, [200, 400, 599, 786, 911, 971, 1_007, 1_012]),
     ] {
         let mut sums = [0; 8];
         for seed in 1..=SEEDS {

@@ -31,11 +31,7 @@ fn analysis_of(scenario: &Scenario) -> Analysis {
 fn simulated(scenario: &Scenario, runs: u64) -> Vec<Duration> {
     let mut most = vec![Duration::ZERO; scenario.flows.len()];
     for seed in 0..runs {
-        let config = Config {
-            seed,
-            warmup: Duration::ZERO,
-            bucket: Duration::ZERO,
-        };
+        let config = Config { seed, warmup: Duration::ZERO, bucket: Duration::ZERO };
         let mut run = Simulation::new(&scenario.network, &scenario.flows, &config).unwrap();
         run.run_until(Instant::ZERO + Duration::from_ms(20), &mut NoObserver);
         for (most, seen) in most.iter_mut().zip(run.finish().streams) {
@@ -46,13 +42,8 @@ fn simulated(scenario: &Scenario, runs: u64) -> Vec<Duration> {
 }
 
 /// Paths of the five flows of Martin and Minet over numbered nodes.
-const PATHS: [&[usize]; 5] = [
-    &[1, 3, 4, 5],
-    &[9, 10, 7, 6],
-    &[2, 3, 4, 7, 10, 11],
-    &[2, 3, 4, 7, 10, 11],
-    &[2, 3, 4, 7, 8],
-];
+const PATHS: [&[usize]; 5] =
+    [&[1, 3, 4, 5], &[9, 10, 7, 6], &[2, 3, 4, 7, 10, 11], &[2, 3, 4, 7, 10, 11], &[2, 3, 4, 7, 8]];
 /// Published by the trajectory approach, and by the holistic one.
 const TRAJECTORY: [i64; 5] = [31, 37, 47, 47, 40];
 const HOLISTIC: [i64; 5] = [43, 63, 73, 73, 56];
@@ -70,9 +61,7 @@ struct Trajectory {
 impl Trajectory {
     /// Repeats the computation until nothing changes.
     fn new() -> Self {
-        let mut found = Self {
-            latest: BTreeMap::new(),
-        };
+        let mut found = Self { latest: BTreeMap::new() };
         loop {
             let mut next = BTreeMap::new();
             for (flow, path) in PATHS.iter().enumerate() {
@@ -146,12 +135,7 @@ fn trajectories() -> Scenario {
         ("c1:2", "d1:1"),
         ("d2:2", "c2:1"),
     ];
-    let last = [
-        ("c1:3", "l5"),
-        ("d1:2", "l6"),
-        ("d1:3", "l8"),
-        ("c2:2", "l11"),
-    ];
+    let last = [("c1:3", "l5"), ("d1:2", "l6"), ("d1:3", "l8"), ("c2:2", "l11")];
     let fast = [("d1:4", "d2:3"), ("c2:3", "c1:4")];
     for (ends, rate, propagation) in [
         (&inner[..], "100 Mbit/s", "10.96 us"),

@@ -2,10 +2,7 @@
 //!
 //! Each test prints a table: `cargo test -p rtether-sim --test shared-medium -- --nocapture`.
 
-#![allow(
-    clippy::print_stdout,
-    reason = "the tables are what the tests are read for"
-)]
+#![allow(clippy::print_stdout, reason = "the tables are what the tests are read for")]
 
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_model::wire::MIN_FRAME;
@@ -66,11 +63,7 @@ fn collisions_of_two_stations() {
     println!("ranges             n  simulated    formula      ratio");
     for (backoff, extra) in [(Backoff::Standard, 0.0), (Backoff::UpperEndIncluded, 1.0)] {
         let seen = collisions_in_a_row(backoff, TRIALS);
-        assert_eq!(
-            seen[0],
-            u64::from(TRIALS),
-            "those that begin together collide"
-        );
+        assert_eq!(seen[0], u64::from(TRIALS), "those that begin together collide");
         let mut formula = 1.0;
         for (n, &count) in (1u32..=5).zip(&seen[1..]) {
             formula /= f64::from(1u32 << n) + extra;
@@ -79,10 +72,7 @@ fn collisions_of_two_stations() {
             let ratio = simulated / formula;
             println!("{name:<18} {n}  {simulated:.4e}  {formula:.4e}  {ratio:8.3}");
             let error = (formula * (1.0 - formula) / f64::from(TRIALS)).sqrt();
-            assert!(
-                (simulated - formula).abs() < 5.0 * error,
-                "{name}, {n}: {ratio}"
-            );
+            assert!((simulated - formula).abs() < 5.0 * error, "{name}, {n}: {ratio}");
         }
     }
 }
@@ -101,10 +91,7 @@ fn efficiency(stations: u32, octets: u64) -> f64 {
         medium.handle_timeout(due);
         let mut ended = Vec::new();
         while let Some(event) = medium.poll_event() {
-            if matches!(
-                event.kind,
-                EventKind::Sent { .. } | EventKind::Dropped { .. }
-            ) {
+            if matches!(event.kind, EventKind::Sent { .. } | EventKind::Dropped { .. }) {
                 ended.push(event.station);
             }
         }
@@ -174,18 +161,12 @@ fn points() -> impl Iterator<Item = (u32, u64)> {
 #[test]
 fn capacity_by_frame_size_and_number_of_stations() {
     println!("bits of a frame's time that carry nothing");
-    println!(
-        "stations {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}",
-        64, 128, 256, 512, 1024, 1518
-    );
+    println!("stations {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}", 64, 128, 256, 512, 1024, 1518);
     let mut before: Option<[f64; 6]> = None;
     let mut of_ten = [0.0; 6];
     for stations in STATIONS {
         let shares = SIZES.map(|octets| efficiency(stations, octets));
-        assert!(
-            shares.is_sorted(),
-            "longer frames are carried better: {shares:?}"
-        );
+        assert!(shares.is_sorted(), "longer frames are carried better: {shares:?}");
         let mut idle = [0.0; 6];
         for ((idle, &octets), share) in idle.iter_mut().zip(&SIZES).zip(shares) {
             *idle = frame_bits(octets) / share - frame_bits(octets);
@@ -194,10 +175,7 @@ fn capacity_by_frame_size_and_number_of_stations() {
         println!("{stations:8} {}", cells.join(" "));
         if let Some(before) = before {
             let mut all = before.iter().zip(&shares);
-            assert!(
-                all.all(|(fewer, more)| more < fewer),
-                "{stations}: {shares:?}"
-            );
+            assert!(all.all(|(fewer, more)| more < fewer), "{stations}: {shares:?}");
         }
         before = Some(shares);
         if stations == 10 {

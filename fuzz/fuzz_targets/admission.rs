@@ -24,10 +24,7 @@ fn address(node: NodeId) -> MacAddress {
 /// A switch, node 0, with its manager, node 1, and stations behind it.
 fn star() -> Network {
     let mut network = Network::default();
-    let switch = Switch {
-        selection: Selection::EarliestDeadline,
-        ..Switch::new(0)
-    };
+    let switch = Switch { selection: Selection::EarliestDeadline, ..Switch::new(0) };
     let switch = network.add("switch", NodeKind::Switch(switch));
     for number in 0..STATIONS {
         let station = NodeKind::EndStation(EndStation::new(Stack::Zero));

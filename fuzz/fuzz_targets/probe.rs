@@ -17,10 +17,7 @@ fuzz_target!(|octets: &[u8]| {
     for codec in [
         Codec::Message { session: 0 },
         Codec::Icmp { identifier: 0 },
-        Codec::Cndep {
-            profile: Profile::DEFAULT,
-            command: Command::Get(7),
-        },
+        Codec::Cndep { profile: Profile::DEFAULT, command: Command::Get(7) },
     ] {
         let _ = codec.read(octets, Some(0));
     }

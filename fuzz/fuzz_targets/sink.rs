@@ -24,11 +24,7 @@ fuzz_target!(|octets: &[u8]| {
     // Sequences without the head, which would rarely be right.
     for sequence in octets.chunks_exact(8) {
         let mut payload = [0; DATAGRAM_MIN];
-        Datagram {
-            session: 0,
-            sequence: 0,
-        }
-        .write(&mut payload);
+        Datagram { session: 0, sequence: 0 }.write(&mut payload);
         payload[12..].copy_from_slice(sequence);
         let datagram = Datagram::read(&payload).expect("a head that is right");
         tally.record(datagram.sequence, u64::MAX);

@@ -145,9 +145,7 @@ pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> Result<Command, S
 fn parse_bench(rest: Vec<String>) -> Result<Command, String> {
     match rest.first().map(String::as_str) {
         Some("--compare") => match &rest[1..] {
-            [revision] => Ok(Command::Compare {
-                revision: revision.clone(),
-            }),
+            [revision] => Ok(Command::Compare { revision: revision.clone() }),
             _ => Err("`bench --compare` needs one commit, branch or tag".to_owned()),
         },
         _ => Ok(Command::Bench { rest }),
@@ -170,12 +168,7 @@ fn parse_folder(verb: &str, rest: &[String]) -> Result<Option<String>, String> {
 }
 
 fn parse_wheel(rest: &[String]) -> Result<Command, String> {
-    let Dist {
-        folder,
-        proves,
-        only,
-        profile,
-    } = parse_dist(rest)?;
+    let Dist { folder, proves, only, profile } = parse_dist(rest)?;
     if only.is_some() || profile.is_some() {
         return Err("`wheel` has no option but `--prove`".to_owned());
     }
@@ -196,9 +189,7 @@ fn parse_dist(rest: &[String]) -> Result<Dist, String> {
                 options.folder = Some(folder.to_owned());
             }
             _ => {
-                return Err(format!(
-                    "`dist` takes one folder, and has no option `{arg}`"
-                ));
+                return Err(format!("`dist` takes one folder, and has no option `{arg}`"));
             }
         }
     }
@@ -260,9 +251,9 @@ fn parse_interop(rest: &[String]) -> Result<Option<Suite>, String> {
 fn parse_fuzz(rest: &[String]) -> Result<u32, String> {
     match rest {
         [] => Ok(FUZZ_SECONDS),
-        [name, value] if name == "--seconds" => value
-            .parse()
-            .map_err(|_| format!("`--seconds` needs a whole number, found `{value}`")),
+        [name, value] if name == "--seconds" => {
+            value.parse().map_err(|_| format!("`--seconds` needs a whole number, found `{value}`"))
+        }
         _ => Err("`fuzz` takes `--seconds N` only".to_owned()),
     }
 }
@@ -277,16 +268,9 @@ mod tests {
 
     #[test]
     fn every_command_is_understood() {
-        let nightly = TestOptions {
-            nightly: true,
-            no_skip: true,
-            ..TestOptions::default()
-        };
+        let nightly = TestOptions { nightly: true, no_skip: true, ..TestOptions::default() };
         assert_eq!(parsed("test"), Ok(Command::Test(TestOptions::default())));
-        assert_eq!(
-            parsed("test --no-skip --nightly"),
-            Ok(Command::Test(nightly))
-        );
+        assert_eq!(parsed("test --no-skip --nightly"), Ok(Command::Test(nightly)));
         let parts = TestOptions {
             nightly: true,
             record: true,
@@ -297,19 +281,13 @@ mod tests {
             changed: Some(Since::Revision("HEAD~2".to_owned())),
             ..TestOptions::default()
         };
-        assert_eq!(
-            parsed("test --changed --since HEAD~2"),
-            Ok(Command::Test(changed))
-        );
+        assert_eq!(parsed("test --changed --since HEAD~2"), Ok(Command::Test(changed)));
         assert_eq!(
             parsed("test --nightly --record --part fuzz --part bare-root"),
             Ok(Command::Test(parts))
         );
         let command = vec!["cargo".to_owned(), "--version".to_owned()];
-        assert_eq!(
-            parsed("bare-root cargo --version"),
-            Ok(Command::BareRoot { command })
-        );
+        assert_eq!(parsed("bare-root cargo --version"), Ok(Command::BareRoot { command }));
         assert_eq!(parsed("tidy"), Ok(Command::Tidy));
         let revision = Some("HEAD~1".to_owned());
         assert_eq!(parsed("house HEAD~1"), Ok(Command::House { revision }));
@@ -319,28 +297,17 @@ mod tests {
             peer: Some(PathBuf::from("p")),
             rest: vec!["-x".to_owned(), "1".to_owned()],
         });
-        assert_eq!(
-            parsed("interop --suite s --peer p -- -x 1"),
-            Ok(Command::Interop { suite })
-        );
+        assert_eq!(parsed("interop --suite s --peer p -- -x 1"), Ok(Command::Interop { suite }));
         let folder = Some("out".to_owned());
         assert_eq!(parsed("c-library out"), Ok(Command::CLibrary { folder }));
         let folder = Some("out".to_owned());
         assert_eq!(parsed("playground out"), Ok(Command::Playground { folder }));
-        assert_eq!(
-            parsed("fuzz"),
-            Ok(Command::Fuzz {
-                seconds: FUZZ_SECONDS
-            })
-        );
+        assert_eq!(parsed("fuzz"), Ok(Command::Fuzz { seconds: FUZZ_SECONDS }));
         assert_eq!(parsed("fuzz --seconds 5"), Ok(Command::Fuzz { seconds: 5 }));
         let rest = vec!["--bench".to_owned(), "star".to_owned()];
         assert_eq!(parsed("bench --bench star"), Ok(Command::Bench { rest }));
         let revision = "v1".to_owned();
-        assert_eq!(
-            parsed("bench --compare v1"),
-            Ok(Command::Compare { revision })
-        );
+        assert_eq!(parsed("bench --compare v1"), Ok(Command::Compare { revision }));
         assert!(parsed("bench --compare").is_err() && parsed("bench --compare a b").is_err());
     }
 
@@ -360,10 +327,7 @@ mod tests {
         let profile = Some("counts".to_owned());
         assert_eq!(
             parsed("dist --profile counts"),
-            Ok(Command::Dist(Dist {
-                profile,
-                ..Dist::default()
-            }))
+            Ok(Command::Dist(Dist { profile, ..Dist::default() }))
         );
     }
 
@@ -372,11 +336,7 @@ mod tests {
         assert_eq!(parsed("tset"), Err("no command `tset`".to_owned()));
         assert!(parsed("").is_err());
         assert!(parsed("tidy now").unwrap_err().contains("`now`"));
-        assert!(
-            parsed("fuzz --seconds long")
-                .unwrap_err()
-                .contains("`long`")
-        );
+        assert!(parsed("fuzz --seconds long").unwrap_err().contains("`long`"));
         assert!(parsed("interop --peer p").unwrap_err().contains("--suite"));
         assert!(parsed("interop --suite").unwrap_err().contains("path"));
         assert!(parsed("wheel --only x").is_err());

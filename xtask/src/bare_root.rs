@@ -56,12 +56,9 @@ impl FirstSteps {
     fn of(readme: &str) -> Result<Self> {
         let section = readme.split("\n## ");
         let mut section = section.filter(|text| text.starts_with("Two commands\n"));
-        let section = section
-            .next()
-            .context("README has no section `Two commands`")?;
-        let packages = section
-            .split_once("apt install ")
-            .and_then(|(_, rest)| rest.split_once('`'));
+        let section = section.next().context("README has no section `Two commands`")?;
+        let packages =
+            section.split_once("apt install ").and_then(|(_, rest)| rest.split_once('`'));
         let (packages, _) = packages.context("README names no packages")?;
         let blocks = section.split("```sh\n").skip(1);
         let blocks = blocks.filter_map(|rest| Some(rest.split_once("```")?.0));
@@ -69,18 +66,12 @@ impl FirstSteps {
         if !lines.iter().any(|line| line.contains(ADDRESS)) {
             bail!("README does not clone {ADDRESS}");
         }
-        Ok(Self {
-            packages: packages.split(' ').map(str::to_owned).collect(),
-            lines,
-        })
+        Ok(Self { packages: packages.split(' ').map(str::to_owned).collect(), lines })
     }
 
     /// Returns a script that clones this checkout; with a command, it stands for all that follows.
     fn script(&self, command: &[String]) -> String {
-        let lines = self
-            .lines
-            .iter()
-            .map(|line| line.replace(ADDRESS, CHECKOUT));
+        let lines = self.lines.iter().map(|line| line.replace(ADDRESS, CHECKOUT));
         let lines: Vec<String> = lines.collect();
         let enters = lines.iter().position(|line| line.starts_with("cd "));
         match command {
@@ -110,10 +101,7 @@ pub(crate) fn run(repo: &Repo, command: &[String]) -> Result<Outcome> {
     let root = Root::make(repo, "bare-root")?;
     println!("a bare {suite} in {}", root.0.display());
     let mut make = Command::new("debootstrap");
-    make.args([
-        "--variant=minbase",
-        &format!("--include={}", steps.packages.join(",")),
-    ]);
+    make.args(["--variant=minbase", &format!("--include={}", steps.packages.join(","))]);
     make.arg(&suite).arg(&root.0).arg(&mirror);
     println!("{}", debootstrap.display());
     if !succeeds(make.stdout(std::process::Stdio::null()))? {
@@ -152,9 +140,7 @@ impl Toolchain {
 /// Returns the package mirror and release of this machine, from its own lists.
 pub(crate) fn mirror() -> Option<(String, String)> {
     let mut lists = vec![PathBuf::from("/etc/apt/sources.list")];
-    let folder = fs::read_dir("/etc/apt/sources.list.d")
-        .into_iter()
-        .flatten();
+    let folder = fs::read_dir("/etc/apt/sources.list.d").into_iter().flatten();
     lists.extend(folder.flatten().map(|entry| entry.path()));
     lists.sort();
     lists.iter().find_map(|list| {
@@ -190,12 +176,7 @@ fn read_stanzas(text: &str) -> Option<(String, String)> {
         let field = |name: &str| {
             let mut lines = stanza.lines();
             let value = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
-            Some(
-                value?
-                    .split_whitespace()
-                    .map(str::to_owned)
-                    .collect::<Vec<_>>(),
-            )
+            Some(value?.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
         };
         let has = |name: &str, word: &str| {
             field(name).is_some_and(|all| all.iter().any(|one| one == word))
@@ -214,9 +195,7 @@ impl Root {
     /// Makes an empty folder of this name where builds go.
     pub(crate) fn make(repo: &Repo, name: &str) -> Result<Self> {
         let target = repo.metadata()?;
-        let target = target["target_directory"]
-            .as_str()
-            .context("no target directory")?;
+        let target = target["target_directory"].as_str().context("no target directory")?;
         let folder = Path::new(target).join(name);
         let root = Self(folder);
         // Left by an earlier run that was killed: nothing is mounted there outside of its
@@ -251,11 +230,7 @@ impl Root {
         // Installed packages must not start services: the network is that of the machine.
         self.write("/usr/sbin/policy-rc.d", "#!/bin/sh\nexit 101\n")?;
         let mut executable = Command::new("chmod");
-        succeeds(
-            executable
-                .arg("755")
-                .arg(self.path("/usr/sbin/policy-rc.d")),
-        )?;
+        succeeds(executable.arg("755").arg(self.path("/usr/sbin/policy-rc.d")))?;
         // The machine's own lists replace debootstrap's.
         self.write("/etc/apt/sources.list", "")?;
         for path in [
@@ -332,21 +307,11 @@ bind "$rustup" "$root$rustup"
 exec chroot "$root" sh -c 'cd && exec "$@"' sh "$@"
 "#;
         let mut inside = Command::new("unshare");
-        inside.args([
-            "--mount",
-            "--pid",
-            "--fork",
-            "--kill-child",
-            "--propagation",
-            "private",
-        ]);
+        inside.args(["--mount", "--pid", "--fork", "--kill-child", "--propagation", "private"]);
         inside.args(["sh", "-c", script, "sh"]);
         inside.args([&self.0, &toolchain.cargo, &toolchain.rustup]);
         inside.args(command).env_clear();
-        inside
-            .env("HOME", "/root")
-            .env("LANG", "C.UTF-8")
-            .env("TERM", "dumb");
+        inside.env("HOME", "/root").env("LANG", "C.UTF-8").env("TERM", "dumb");
         inside
             .env("CARGO_HOME", "/opt/cargo")
             // Under the same path as outside: rustup's links are absolute.
@@ -358,9 +323,7 @@ exec chroot "$root" sh -c 'cd && exec "$@"' sh "$@"
             "PATH",
             "/opt/cargo/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
         );
-        let settings = VARIABLES
-            .iter()
-            .filter_map(|name| Some((name, env::var_os(name)?)));
+        let settings = VARIABLES.iter().filter_map(|name| Some((name, env::var_os(name)?)));
         inside.envs(settings);
         inside
     }
@@ -418,18 +381,12 @@ mod tests {
         let text = "# deb http://x none main\n\
                     deb [signed-by=/k] http://packages.example/security bookworm-security main\n\
                     deb [arch=amd64 signed-by=/k] http://packages.example/debian bookworm main\n";
-        let expected = (
-            "http://packages.example/debian".to_owned(),
-            "bookworm".to_owned(),
-        );
+        let expected = ("http://packages.example/debian".to_owned(), "bookworm".to_owned());
         assert_eq!(read_lines(text), Some(expected.clone()));
         let text = "Types: deb\nURIs: http://packages.example/tools\nSuites: ./\nComponents: main\n\n\
                     Types: deb\n# a snapshot\nURIs: http://packages.example/debian\n\
                     Suites: bookworm bookworm-updates\nComponents: main\nSigned-By: /k\n";
         assert_eq!(read_stanzas(text), Some(expected));
-        assert_eq!(
-            read_stanzas(&text.replace("Types: deb", "Types: deb-src")),
-            None
-        );
+        assert_eq!(read_stanzas(&text.replace("Types: deb", "Types: deb-src")), None);
     }
 }

@@ -4,10 +4,7 @@
 //! Each Markdown file is a page at the same place, so links stay what they are; what pages show or
 //! name is copied beside them. All of it opens from a disk.
 
-#[allow(
-    clippy::wildcard_enum_match_arm,
-    reason = "most of what a parser tells stays as it is"
-)]
+#[allow(clippy::wildcard_enum_match_arm, reason = "most of what a parser tells stays as it is")]
 mod page;
 
 use std::fmt::Write as _;
@@ -41,14 +38,7 @@ const PLACES: [(&str, usize); 6] = [
     ("ARCHITECTURE", 3),
 ];
 /// Guides of the first shelf, in the order in which they are read.
-const LEARN: [&str; 6] = [
-    "install",
-    "first-hour",
-    "report",
-    "why",
-    "scenario",
-    "playground",
-];
+const LEARN: [&str; 6] = ["install", "first-hour", "report", "why", "scenario", "playground"];
 /// On the first page, before its picture.
 const TRY: &str = "<section class=\"try\" aria-label=\"Playground\">\
 <p><a href=\"playground.html\">Open the playground in a page of its own</a>: nothing to install, \
@@ -115,9 +105,7 @@ impl Book {
         }
         files.sort_by_key(|own| order(&own.path));
         let pages = files.iter().map(|own| Page::read(&own.path, &own.text));
-        Ok(Self {
-            pages: pages.collect(),
-        })
+        Ok(Self { pages: pages.collect() })
     }
 
     /// Returns the files that pages show or name, each once.
@@ -137,8 +125,7 @@ impl Book {
         }
         let color = |name: &str| {
             let path = format!("crates/rtether-report/src/page/{name}.css");
-            repo.read(&path)
-                .with_context(|| format!("there is no {path}"))
+            repo.read(&path).with_context(|| format!("there is no {path}"))
         };
         let (light, dark) = (color("light")?, color("dark")?);
         let look = format!(
@@ -155,10 +142,8 @@ impl Book {
         let up = "../".repeat(page.place.matches('/').count());
         let mut body = page.body.clone();
         if index == 0 {
-            let part = body
-                .find("<p><img")
-                .or(body.find("<h2"))
-                .context("the first page has one part")?;
+            let part =
+                body.find("<p><img").or(body.find("<h2")).context("the first page has one part")?;
             body.insert_str(part, TRY);
         }
         let beside = |other: Option<&Page>, word: &str| {
@@ -198,11 +183,7 @@ impl Book {
                 let _ = writeln!(html, "<details{open}><summary>{group}</summary><ul>");
                 last = group;
             }
-            let here = if page.place == from.place {
-                " aria-current=\"page\""
-            } else {
-                ""
-            };
+            let here = if page.place == from.place { " aria-current=\"page\"" } else { "" };
             let (place, title) = (&page.place, escaped(&page.title));
             let _ = writeln!(html, "<li><a href=\"{up}{place}\"{here}>{title}</a></li>");
         }
@@ -293,9 +274,7 @@ mod tests {
         there.insert(PLAYGROUND);
         let (mut count, mut lost) = (0, Vec::new());
         for (place, text) in texts.iter().filter(|(place, _)| place.contains(".html")) {
-            let targets = [" href=\"", " src=\""]
-                .map(|own| values(text, own))
-                .concat();
+            let targets = [" href=\"", " src=\""].map(|own| values(text, own)).concat();
             for target in targets {
                 let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
                 let whole = if file.is_empty() {
@@ -332,20 +311,10 @@ mod tests {
             }
         }
         let guides = Book::read(&repo).unwrap().pages;
-        let on_shelf = guides
-            .iter()
-            .filter(|own| own.place.starts_with("docs/guides/"));
+        let on_shelf = guides.iter().filter(|own| own.place.starts_with("docs/guides/"));
         for own in on_shelf {
-            let name = own
-                .place
-                .rsplit('/')
-                .next()
-                .unwrap()
-                .replace(".html", ".md");
-            assert!(
-                list.contains(&format!("guides/{name}")),
-                "{name} is in no list"
-            );
+            let name = own.place.rsplit('/').next().unwrap().replace(".html", ".md");
+            assert!(list.contains(&format!("guides/{name}")), "{name} is in no list");
         }
     }
 
@@ -355,11 +324,7 @@ mod tests {
         let book = Book::read(&repo).unwrap();
         let index = book.index();
         for page in &book.pages {
-            assert!(
-                index.contains(&format!("\"{}#", page.place)),
-                "{}",
-                page.place
-            );
+            assert!(index.contains(&format!("\"{}#", page.place)), "{}", page.place);
         }
         assert!(index.contains("credit bucket"));
         // The first page has the playground, and no other.

@@ -97,10 +97,7 @@ pub(crate) fn run(repo: &Repo, folder: Option<&str>) -> Result<bool> {
     let version = version(&metadata).context("rtether-live has no version")?;
     let text = description(&version);
     fs::write(folder.join("rtether.pc"), text).context("writing rtether.pc")?;
-    println!(
-        "in {}: librtether.so, librtether.a, rtether.h, rtether.pc",
-        folder.display()
-    );
+    println!("in {}: librtether.so, librtether.a, rtether.h, rtether.pc", folder.display());
     Ok(true)
 }
 
@@ -114,14 +111,8 @@ fn link(name: &Path) -> Result<()> {
 /// Builds the release library with these arguments of the compiler for all crates; returns its files.
 pub(crate) fn build(repo: &Repo, flags: &str) -> Result<Vec<PathBuf>> {
     let so_name = format!("link-arg=-Wl,-soname,{SO_NAME}");
-    let mut command = repo.cargo(&[
-        "rustc",
-        "--profile",
-        "dist",
-        "--package",
-        "rtether-live",
-        "--lib",
-    ]);
+    let mut command =
+        repo.cargo(&["rustc", "--profile", "dist", "--package", "rtether-live", "--lib"]);
     command
         .args(["--features", "c", "--crate-type", "cdylib,staticlib"])
         .args(["--message-format", "json-render-diagnostics"])
@@ -143,9 +134,7 @@ pub(crate) fn build(repo: &Repo, flags: &str) -> Result<Vec<PathBuf>> {
 
 /// Returns the libraries written by a build of rtether-live.
 fn libraries(messages: &str) -> Vec<PathBuf> {
-    let messages = messages
-        .lines()
-        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let messages = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let ours = messages.filter(|message| {
         let kinds = message["target"]["crate_types"].as_array();
         kinds.is_some_and(|kinds| kinds.iter().any(|kind| kind == "cdylib"))
@@ -180,10 +169,7 @@ mod tests {
         let messages = "{\"target\":{\"crate_types\":[\"lib\"]},\"filenames\":[\"a.rlib\"]}\nnoise\n\
                         {\"target\":{\"crate_types\":[\"cdylib\",\"staticlib\"]},\
                         \"filenames\":[\"l.so\",\"l.a\"]}\n";
-        assert_eq!(
-            libraries(messages),
-            [PathBuf::from("l.so"), PathBuf::from("l.a")]
-        );
+        assert_eq!(libraries(messages), [PathBuf::from("l.so"), PathBuf::from("l.a")]);
         assert!(libraries("").is_empty());
     }
 
@@ -192,10 +178,7 @@ mod tests {
         let repo = Repo::find().unwrap();
         let committed = repo.read(HEADER).unwrap_or_default();
         let is_current = committed == header(&repo).unwrap();
-        assert!(
-            is_current,
-            "{HEADER} is out of date; run `cargo xtask generate`"
-        );
+        assert!(is_current, "{HEADER} is out of date; run `cargo xtask generate`");
     }
 
     #[test]

@@ -40,10 +40,7 @@ impl Group {
     pub(crate) fn start(command: &mut Command) -> Result<Self> {
         let child = command.process_group(0).spawn();
         let child = child.with_context(|| format!("running {command:?}"))?;
-        Ok(Self {
-            child,
-            has_ended: false,
-        })
+        Ok(Self { child, has_ended: false })
     }
 
     /// Returns its exit status, once it has ended.
@@ -80,10 +77,7 @@ impl Drop for Group {
         while begin.elapsed() < PATIENCE && !self.ended().is_ok_and(|status| status.is_some()) {
             sleep(LOOK);
         }
-        let left = all
-            .into_iter()
-            .filter(|pid| is_alive(*pid))
-            .map(|pid| pid.to_string());
+        let left = all.into_iter().filter(|pid| is_alive(*pid)).map(|pid| pid.to_string());
         signal("-KILL", &left.chain([group]).collect::<Vec<_>>());
         // It has received a signal that cannot be blocked.
         drop(self.child.wait());
@@ -92,10 +86,7 @@ impl Drop for Group {
 
 fn signal(name: &str, targets: &[String]) {
     // Processes that have gone meanwhile are not an error.
-    let kill = Command::new("kill")
-        .args([name, "--"])
-        .args(targets)
-        .output();
+    let kill = Command::new("kill").args([name, "--"]).args(targets).output();
     drop(kill);
 }
 

@@ -59,10 +59,7 @@ impl Choice {
     pub(crate) fn of(only: Option<&str>) -> Result<Self> {
         let is_wanted = |own: &str| only.is_none_or(|name| own == name);
         let targets = TARGETS.iter().filter(|own| is_wanted(own.name));
-        let this = Self {
-            targets: targets.collect(),
-            has_library: is_wanted(library::NAME),
-        };
+        let this = Self { targets: targets.collect(), has_library: is_wanted(library::NAME) };
         if this.targets.is_empty() && !this.has_library {
             let names = TARGETS.iter().map(|own| own.name);
             let names: Vec<&str> = names.chain([library::NAME]).collect();
@@ -254,10 +251,8 @@ fn epoch(repo: &Repo) -> String {
         return given;
     }
     let mut git = Command::new("git");
-    git.args(["log", "-1", "--format=%ct"])
-        .current_dir(&repo.root);
+    git.args(["log", "-1", "--format=%ct"]).current_dir(&repo.root);
     let output = git.output().ok().filter(|output| output.status.success());
     let text = output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
-    text.filter(|text| !text.is_empty())
-        .unwrap_or_else(|| "0".to_owned())
+    text.filter(|text| !text.is_empty()).unwrap_or_else(|| "0".to_owned())
 }

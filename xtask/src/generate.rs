@@ -59,20 +59,13 @@ pub(crate) fn check(repo: &Repo, command: &Path) -> Result<Vec<Finding>> {
             (Some(now), Some(committed)) if now == committed => return None,
             (Some(_), _) => "is out of date; run `cargo xtask generate`",
         };
-        Some(Finding {
-            path: page.path.to_owned(),
-            line: None,
-            message: message.to_owned(),
-        })
+        Some(Finding { path: page.path.to_owned(), line: None, message: message.to_owned() })
     });
     Ok(stale.collect())
 }
 
 fn header(repo: &Repo) -> Result<Page> {
-    Ok(Page {
-        path: HEADER,
-        text: Some(c_library::header(repo)?),
-    })
+    Ok(Page { path: HEADER, text: Some(c_library::header(repo)?) })
 }
 
 /// Builds the command and returns its file.
@@ -90,24 +83,13 @@ pub(crate) fn build(repo: &Repo) -> Result<PathBuf> {
 /// Returns the file of the command, which building it or its tests writes.
 pub(crate) fn command(repo: &Repo) -> Result<PathBuf> {
     let metadata = repo.metadata()?;
-    let target = metadata["target_directory"]
-        .as_str()
-        .context("no target directory")?;
+    let target = metadata["target_directory"].as_str().context("no target directory")?;
     Ok(Path::new(target).join("debug").join("rtether"))
 }
 
 fn pages(command: &Path) -> Result<[Page; 2]> {
     let cli = cli_page(&|verbs| rtether(command, &[verbs, &["--help"]].concat()))?;
-    Ok([
-        Page {
-            path: SCHEMA,
-            text: rtether(command, &["schema"])?,
-        },
-        Page {
-            path: CLI,
-            text: cli,
-        },
-    ])
+    Ok([Page { path: SCHEMA, text: rtether(command, &["schema"])? }, Page { path: CLI, text: cli }])
 }
 
 /// Returns what `rtether ARGS` prints; `None` if it does not know these arguments.
@@ -133,10 +115,7 @@ fn cli_page(help: &dyn Fn(&[&str]) -> Result<Option<String>>) -> Result<Option<S
             continue;
         };
         let title = [&["rtether"], words.as_slice()].concat().join(" ");
-        sections.push(format!(
-            "\n## `{title}`\n\n```text\n{}\n```\n",
-            without_tails(&text)
-        ));
+        sections.push(format!("\n## `{title}`\n\n```text\n{}\n```\n", without_tails(&text)));
         for verb in verbs_in(&text).into_iter().rev() {
             pending.push([verbs.as_slice(), &[verb]].concat());
         }
@@ -161,14 +140,9 @@ pub(crate) fn verbs_in(help: &str) -> Vec<String> {
         } else if !line.starts_with("  ") && !line.is_empty() {
             is_verbs = false;
         }
-        let entry = line
-            .strip_prefix("  ")
-            .filter(|entry| !entry.starts_with(' '));
+        let entry = line.strip_prefix("  ").filter(|entry| !entry.starts_with(' '));
         let name = entry.and_then(|entry| entry.split_whitespace().next());
-        verbs.extend(
-            name.filter(|name| is_verbs && *name != "help")
-                .map(str::to_owned),
-        );
+        verbs.extend(name.filter(|name| is_verbs && *name != "help").map(str::to_owned));
     }
     verbs
 }
@@ -200,10 +174,7 @@ mod tests {
     #[test]
     fn the_page_holds_every_verb_in_order_and_depth() {
         let page = cli_page(&|verbs| Ok(fake(verbs))).unwrap().unwrap();
-        let titles: Vec<&str> = page
-            .lines()
-            .filter(|line| line.starts_with("## "))
-            .collect();
+        let titles: Vec<&str> = page.lines().filter(|line| line.starts_with("## ")).collect();
         let expected = ["## `rtether`", "## `rtether check`", "## `rtether shim`"];
         assert_eq!(titles[..3], expected);
         assert_eq!(titles[3], "## `rtether shim up`");

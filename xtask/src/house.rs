@@ -112,9 +112,7 @@ impl House {
     fn rust(&mut self, path: &str, text: &str) {
         let lines: Vec<&str> = text.lines().collect();
         let parts: Vec<&str> = path.split('/').collect();
-        let is_test = parts
-            .iter()
-            .any(|part| ["tests", "tests.rs"].contains(part));
+        let is_test = parts.iter().any(|part| ["tests", "tests.rs"].contains(part));
         let first_test = if is_test { 0 } else { test_module(&lines) };
         let mut code = 0;
         let trimmed = lines.iter().map(|line| line.trim()).enumerate();
@@ -178,14 +176,8 @@ impl House {
             ("conversions that saturate", per_thousand(self.saturating)),
             ("test binaries", self.binaries.to_string()),
             ("Markdown by hand, kB", (self.by_hand / 1000).to_string()),
-            (
-                "Markdown, output of commands, kB",
-                (self.output / 1000).to_string(),
-            ),
-            (
-                "Markdown generated, kB",
-                (self.generated / 1000).to_string(),
-            ),
+            ("Markdown, output of commands, kB", (self.output / 1000).to_string()),
+            ("Markdown generated, kB", (self.generated / 1000).to_string()),
         ];
         rows.iter().fold(String::new(), |mut text, (name, value)| {
             let _ = writeln!(text, "{name:<36}{value}");
@@ -242,9 +234,9 @@ fn begins_function(line: &str) -> bool {
 /// Returns whether Cargo builds a test program of this file by itself.
 fn is_binary(parts: &[&str]) -> bool {
     match parts {
-        ["crates", _, "tests", file] => file
-            .rsplit_once('.')
-            .is_some_and(|(_, ending)| ending == "rs"),
+        ["crates", _, "tests", file] => {
+            file.rsplit_once('.').is_some_and(|(_, ending)| ending == "rs")
+        }
         ["crates", _, "tests", _, "main.rs"] => true,
         _ => false,
     }
@@ -294,15 +286,9 @@ mod tests {
     #[test]
     fn generated_parts_of_a_page_are_told_apart() {
         let mut house = House::default();
-        house.markdown(
-            "a.md",
-            "one\n<!-- generated: x -->\ntwo\n<!-- end: x -->\nsix\n",
-        );
+        house.markdown("a.md", "one\n<!-- generated: x -->\ntwo\n<!-- end: x -->\nsix\n");
         assert_eq!((house.by_hand, house.generated), (8, 42));
-        house.markdown(
-            "b.md",
-            "```text\nout\n```\n<!-- not run: x -->\n```text\nfile\n```\n",
-        );
+        house.markdown("b.md", "```text\nout\n```\n<!-- not run: x -->\n```text\nfile\n```\n");
         assert_eq!((house.by_hand, house.output), (8 + 37, 16));
     }
 }

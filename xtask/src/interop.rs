@@ -27,9 +27,7 @@ pub(crate) fn run(repo: &Repo, suite: Option<&Suite>) -> Result<bool> {
     }
     let script = repo.root.join("interop/build.sh");
     let status = Command::new(&script).arg(&folder).status();
-    let has_peers = status
-        .with_context(|| format!("running {}", script.display()))?
-        .success();
+    let has_peers = status.with_context(|| format!("running {}", script.display()))?.success();
     println!("in {FOLDER}: {program}\n{}", how_to(&program));
     Ok(has_peers)
 }

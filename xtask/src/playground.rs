@@ -118,9 +118,7 @@ fn assemble(repo: &Repo, programs: &Programs) -> Result<String> {
     let own = |name: &str| text(repo, &format!("crates/rtether-wasm/page/{name}"));
     let report = |name: &str| text(repo, &format!("crates/rtether-report/src/page/{name}.css"));
     let metadata = repo.metadata()?;
-    let packages = metadata["packages"]
-        .as_array()
-        .map_or(&[][..], Vec::as_slice);
+    let packages = metadata["packages"].as_array().map_or(&[][..], Vec::as_slice);
     let package = packages.iter().find(|own| own["name"] == PACKAGE);
     let version = package.and_then(|own| own["version"].as_str());
     let (light, dark) = (report("light")?, report("dark")?);
@@ -143,8 +141,7 @@ fn assemble(repo: &Repo, programs: &Programs) -> Result<String> {
 }
 
 fn text(repo: &Repo, path: &str) -> Result<String> {
-    repo.read(path)
-        .with_context(|| format!("there is no {path}"))
+    repo.read(path).with_context(|| format!("there is no {path}"))
 }
 
 /// Replaces each `{{name}}` of the template.
@@ -195,9 +192,8 @@ fn base64(octets: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::with_capacity(octets.len().div_ceil(3) * 4);
     for group in octets.chunks(3) {
-        let bits = (0..3).fold(0, |bits, place| {
-            bits << 8 | usize::from(group.get(place).copied().unwrap_or(0))
-        });
+        let bits = (0..3)
+            .fold(0, |bits, place| bits << 8 | usize::from(group.get(place).copied().unwrap_or(0)));
         for place in 0..4 {
             text.push(if place <= group.len() {
                 char::from(DIGITS[bits >> (18 - 6 * place) & 63])
@@ -215,13 +211,9 @@ mod tests {
 
     #[test]
     fn base64_as_in_the_standard() {
-        for (octets, text) in [
-            ("", ""),
-            ("f", "Zg=="),
-            ("fo", "Zm8="),
-            ("foo", "Zm9v"),
-            ("foobar", "Zm9vYmFy"),
-        ] {
+        for (octets, text) in
+            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")]
+        {
             assert_eq!(base64(octets.as_bytes()), text);
         }
     }
@@ -229,10 +221,7 @@ mod tests {
     #[test]
     fn a_page_is_whole() {
         let repo = Repo::find().unwrap();
-        let programs = Programs {
-            unpacker: b"unpacker".to_vec(),
-            packed: b"program".to_vec(),
-        };
+        let programs = Programs { unpacker: b"unpacker".to_vec(), packed: b"program".to_vec() };
         let page = assemble(&repo, &programs).unwrap();
         for part in [&programs.unpacker, &programs.packed] {
             assert!(page.contains(&base64(part)));

@@ -26,11 +26,7 @@ pub(crate) fn run(repo: &Repo) -> Result<bool> {
         Ok(counts) => counts,
         Err(lack) => bail!("{lack}"),
     };
-    let build = Build {
-        triple: &host,
-        flags: "",
-        counts: Some(&counts),
-    };
+    let build = Build { triple: &host, flags: "", counts: Some(&counts) };
     println!("{}", build.run(repo)?.display());
     Ok(true)
 }
@@ -60,20 +56,12 @@ impl Build<'_> {
         command.args(["--package", PACKAGE, "--target", self.triple]);
         command.env(self.flags_variable(), flags.trim());
         // These would take the place of the flags above.
-        command
-            .env_remove("RUSTFLAGS")
-            .env_remove("CARGO_ENCODED_RUSTFLAGS");
-        command
-            .env("CARGO_TARGET_DIR", folder)
-            .env("CARGO_INCREMENTAL", "0");
+        command.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
+        command.env("CARGO_TARGET_DIR", folder).env("CARGO_INCREMENTAL", "0");
         if !succeeds(&mut command)? {
             bail!("the program for {} does not build; see above", self.triple);
         }
-        let name = if self.triple.contains("windows") {
-            "rtether.exe"
-        } else {
-            "rtether"
-        };
+        let name = if self.triple.contains("windows") { "rtether.exe" } else { "rtether" };
         Ok(folder.join(self.triple).join("dist").join(name))
     }
 
@@ -95,11 +83,7 @@ pub(crate) fn count(repo: &Repo, triple: &str, flags: &str) -> Result<Result<Pat
     drop(fs::remove_dir_all(&raw));
     fs::create_dir_all(&raw).with_context(|| format!("making {}", raw.display()))?;
     println!("building the program with counters");
-    let build = Build {
-        triple,
-        flags,
-        counts: None,
-    };
+    let build = Build { triple, flags, counts: None };
     // A folder of its own: what was built without counters stays.
     let flags = format!("{flags} -Cprofile-generate");
     let program = build.build_in(repo, &folder.join("target"), &flags)?;
@@ -132,10 +116,7 @@ fn work(repo: &Repo, program: &Path, raw: &Path) -> Result<()> {
     }
     println!("benches/bounds.sh");
     let mut bounds = Command::new("bash");
-    bounds
-        .arg("benches/bounds.sh")
-        .env("RTETHER", program)
-        .env("RUNS", "1");
+    bounds.arg("benches/bounds.sh").env("RTETHER", program).env("RUNS", "1");
     observe(&mut bounds, repo, raw)
 }
 
@@ -158,15 +139,11 @@ fn observe(command: &mut Command, repo: &Repo, raw: &Path) -> Result<()> {
 /// Finds or installs the program that merges counts, which has to be that of the compiler.
 fn provide_merger(repo: &Repo) -> Result<Option<PathBuf>> {
     let libraries = say(repo, &["--print", "target-libdir"])?;
-    let merger = Path::new(&libraries)
-        .with_file_name("bin")
-        .join("llvm-profdata");
+    let merger = Path::new(&libraries).with_file_name("bin").join("llvm-profdata");
     if !merger.is_file() {
         println!("installing llvm-tools");
         let mut install = Command::new("rustup");
-        install
-            .args(["component", "add", "llvm-tools"])
-            .current_dir(&repo.root);
+        install.args(["component", "add", "llvm-tools"]).current_dir(&repo.root);
         drop(succeeds(&mut install));
     }
     Ok(merger.is_file().then_some(merger))
@@ -205,14 +182,7 @@ mod tests {
 
     #[test]
     fn flags_are_for_the_target_only() {
-        let build = Build {
-            triple: "x86_64-unknown-linux-musl",
-            flags: "",
-            counts: None,
-        };
-        assert_eq!(
-            build.flags_variable(),
-            "CARGO_TARGET_X86_64_UNKNOWN_LINUX_MUSL_RUSTFLAGS"
-        );
+        let build = Build { triple: "x86_64-unknown-linux-musl", flags: "", counts: None };
+        assert_eq!(build.flags_variable(), "CARGO_TARGET_X86_64_UNKNOWN_LINUX_MUSL_RUSTFLAGS");
     }
 }

@@ -27,13 +27,9 @@ impl Repo {
             Some(dir) => PathBuf::from(dir),
             None => env::current_dir().context("reading the current directory")?,
         };
-        let root = start
-            .ancestors()
-            .find(|dir| dir.join("xtask/Cargo.toml").is_file());
+        let root = start.ancestors().find(|dir| dir.join("xtask/Cargo.toml").is_file());
         match root {
-            Some(root) => Ok(Self {
-                root: root.to_owned(),
-            }),
+            Some(root) => Ok(Self { root: root.to_owned() }),
             None => bail!("no workspace found; call `cargo xtask` inside the checkout"),
         }
     }
@@ -72,10 +68,7 @@ impl Repo {
             .output()
             .context("running `cargo metadata`")?;
         if !output.status.success() {
-            bail!(
-                "`cargo metadata` failed:\n{}",
-                String::from_utf8_lossy(&output.stderr)
-            );
+            bail!("`cargo metadata` failed:\n{}", String::from_utf8_lossy(&output.stderr));
         }
         serde_json::from_slice(&output.stdout).context("reading the output of `cargo metadata`")
     }
@@ -114,13 +107,7 @@ impl Repo {
 
     fn git_files(&self) -> Option<Vec<String>> {
         let output = Command::new("git")
-            .args([
-                "ls-files",
-                "-z",
-                "--cached",
-                "--others",
-                "--exclude-standard",
-            ])
+            .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
             .current_dir(&self.root)
             .output()
             .ok()?;
@@ -128,13 +115,7 @@ impl Repo {
             return None;
         }
         let listing = String::from_utf8_lossy(&output.stdout);
-        Some(
-            listing
-                .split('\0')
-                .filter(|path| !path.is_empty())
-                .map(str::to_owned)
-                .collect(),
-        )
+        Some(listing.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect())
     }
 }
 
@@ -145,11 +126,7 @@ fn walk(root: &Path) -> Result<Vec<String>> {
     while let Some(dir) = pending.pop() {
         for entry in fs::read_dir(&dir).with_context(|| format!("listing {}", dir.display()))? {
             let path = entry?.path();
-            let name = path
-                .file_name()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned();
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             if path.is_dir() {
                 if name != "target" && name != ".git" {
                     pending.push(path);

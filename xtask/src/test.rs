@@ -92,9 +92,7 @@ fn is_set(value: Option<&str>) -> bool {
 /// Returns the folder of build output.
 fn folder(repo: &Repo) -> Result<PathBuf> {
     let metadata = repo.metadata()?;
-    let target = metadata["target_directory"]
-        .as_str()
-        .context("no target directory")?;
+    let target = metadata["target_directory"].as_str().context("no target directory")?;
     fs::create_dir_all(target).with_context(|| format!("making {target}"))?;
     Ok(PathBuf::from(target))
 }
@@ -155,11 +153,7 @@ impl TestRun<'_> {
             skipped,
             executions: self.tally.executions - before.1,
         };
-        let verdict = if outcome && failed == 0 {
-            "ok"
-        } else {
-            "FAILED"
-        };
+        let verdict = if outcome && failed == 0 { "ok" } else { "FAILED" };
         println!("--- {name}: {verdict}, {}, {result}", elapsed(result.time));
         if is_interrupted() {
             return Ok(());
@@ -182,14 +176,12 @@ impl TestRun<'_> {
             text = format!("{text}; then {}", names.join(", "));
         }
         let ahead = std::iter::once(&part).chain(left);
-        let times: Option<Vec<Duration>> = ahead
-            .map(|part| self.times.get(part.name()).copied())
-            .collect();
+        let times: Option<Vec<Duration>> =
+            ahead.map(|part| self.times.get(part.name()).copied()).collect();
         match times.filter(|_| !left.is_empty()) {
-            Some(times) => format!(
-                "{text}: {} if all goes as last time",
-                elapsed(times.iter().sum())
-            ),
+            Some(times) => {
+                format!("{text}: {} if all goes as last time", elapsed(times.iter().sum()))
+            }
             None => text,
         }
     }
@@ -197,8 +189,7 @@ impl TestRun<'_> {
     /// Takes in the tests that have skipped themselves since the last call.
     fn read_skips(&mut self) {
         let log = fs::read_to_string(&self.skip_log).unwrap_or_default();
-        self.tally
-            .read_skips(log.get(self.skips_read..).unwrap_or_default());
+        self.tally.read_skips(log.get(self.skips_read..).unwrap_or_default());
         self.skips_read = log.len();
     }
 
@@ -247,11 +238,7 @@ impl TestRun<'_> {
             ("wasm32-unknown-unknown", "rtether", &["--lib"]),
             (BARE, "rtether-rtps", &["--lib"]),
             (BARE, "rtether-proto", &["--lib"]),
-            (
-                "x86_64-pc-windows-gnu",
-                "rtether-rtps",
-                &["--example", "portable"],
-            ),
+            ("x86_64-pc-windows-gnu", "rtether-rtps", &["--example", "portable"]),
             // As far as can be told without Apple's libraries, which a program would be linked to.
             ("aarch64-apple-darwin", "rtether-cli", &["--bins"]),
         ];
@@ -342,9 +329,7 @@ impl TestRun<'_> {
     /// Returns a run of a test program, as cargo would start it.
     fn task(&self, program: &Program) -> Task {
         let mut command = Command::new(&program.executable);
-        command
-            .args(&program.arguments)
-            .current_dir(&program.folder);
+        command.args(&program.arguments).current_dir(&program.folder);
         command.env("CARGO_MANIFEST_DIR", &program.folder);
         if program.class == Class::Waits && env::var_os("RUST_TEST_THREADS").is_none() {
             // Waiting tests leave their core to others.

@@ -55,9 +55,5 @@ pub(crate) fn run(repo: &Repo, builds: bool) -> Result<bool> {
 
 /// A command that does not build must not hide the other findings.
 fn not_generated(error: &anyhow::Error) -> Finding {
-    Finding {
-        path: "docs/reference".to_owned(),
-        line: None,
-        message: format!("{error:#}"),
-    }
+    Finding { path: "docs/reference".to_owned(), line: None, message: format!("{error:#}") }
 }

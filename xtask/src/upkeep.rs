@@ -32,11 +32,7 @@ pub(crate) fn bench(repo: &Repo, rest: &[String]) -> Result<bool> {
 
 /// Compares the program with an older one, both built here.
 pub(crate) fn compare(repo: &Repo, revision: &str) -> Result<bool> {
-    provide_one(
-        &["valgrind"],
-        &["valgrind", "libc6-dbg"],
-        "to count instructions",
-    );
+    provide_one(&["valgrind"], &["valgrind", "libc6-dbg"], "to count instructions");
     let status = Command::new("bash")
         .args(["benches/compare.sh", revision])
         .current_dir(&repo.root)
@@ -59,9 +55,7 @@ pub(crate) fn provide_instruction_counter(repo: &Repo) -> Result<()> {
         bail!("the instruction counts need valgrind");
     }
     println!("installing {PROGRAM} {version}");
-    let status = repo
-        .cargo(&["install", "--locked", PROGRAM, "--version", version])
-        .status();
+    let status = repo.cargo(&["install", "--locked", PROGRAM, "--version", version]).status();
     if !status.context("running `cargo install`")?.success() {
         bail!("{PROGRAM} {version} cannot be installed; see above");
     }
@@ -138,9 +132,7 @@ pub(crate) fn fuzz_targets(repo: &Repo) -> Result<FuzzTargets> {
         return Ok(FuzzTargets::Missing(how.to_owned()));
     };
     let text = String::from_utf8(listing.stdout).context("reading the list of fuzz targets")?;
-    Ok(FuzzTargets::Ready(
-        text.split_whitespace().map(str::to_owned).collect(),
-    ))
+    Ok(FuzzTargets::Ready(text.split_whitespace().map(str::to_owned).collect()))
 }
 
 /// Runs the named targets one after another; continues after a failed one.
@@ -157,10 +149,7 @@ fn fuzz_each(repo: &Repo, names: &[String], seconds: u32) -> Result<bool> {
 /// Returns a `cargo fuzz` command; it needs the nightly compiler, hence rustup's `cargo`.
 pub(crate) fn cargo_fuzz(repo: &Repo, args: &[&str]) -> Command {
     let mut command = Command::new("cargo");
-    command
-        .args(["+nightly", "fuzz"])
-        .args(args)
-        .current_dir(&repo.root);
+    command.args(["+nightly", "fuzz"]).args(args).current_dir(&repo.root);
     command
 }
 

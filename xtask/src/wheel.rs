@@ -151,14 +151,9 @@ fn prove(repo: &Repo, wheel: &Path) -> Result<Proved> {
     for name in TESTS {
         let mut tests = environment.program("python");
         tests.arg(package.join("tests").join(name));
-        tests
-            .env("RTETHER_ROOT", &repo.root)
-            .env("RTETHER_NIGHTLY", "1");
+        tests.env("RTETHER_ROOT", &repo.root).env("RTETHER_NIGHTLY", "1");
         if !succeeds(&mut tests)? {
-            return Ok(Proved {
-                is_good: false,
-                skipped: None,
-            });
+            return Ok(Proved { is_good: false, skipped: None });
         }
     }
     let mut bench = environment.program("python");

@@ -26,26 +26,17 @@ fn main() {
         _ => Methods::All,
     };
     let network = network(Mesh, SWITCHES);
-    let flows: Vec<Flow> = (0..flows)
-        .map(|index| flow(Mesh, SWITCHES, index))
-        .collect();
+    let flows: Vec<Flow> = (0..flows).map(|index| flow(Mesh, SWITCHES, index)).collect();
     let analysis = analyze_with(&network, &flows, methods);
     let time = mean_ms(|_| {
         analyze_with(&network, &flows, methods);
     });
-    let bounds = analysis
-        .streams
-        .iter()
-        .filter_map(|s| s.bound.as_ref().ok());
+    let bounds = analysis.streams.iter().filter_map(|s| s.bound.as_ref().ok());
     let better = bounds.clone().filter(|b| b.latency < b.by_method[0].1);
     let better = better.count();
     let latencies: Vec<Duration> = bounds.map(|bound| bound.latency).collect();
     let longest = latencies.iter().max().copied().unwrap_or_default();
-    let load = analysis
-        .ports
-        .iter()
-        .filter_map(|p| p.utilization_ppm)
-        .max();
+    let load = analysis.ports.iter().filter_map(|p| p.utilization_ppm).max();
     #[allow(clippy::print_stdout, reason = "an example says what it found")]
     {
         println!(

@@ -49,9 +49,7 @@ fn main() -> std::io::Result<()> {
 fn measure(layout: Layout, switches: u32, count: u32) -> Row {
     let network = network(layout, switches);
     let flows: Vec<Flow> = (0..count).map(|n| flow(layout, switches, n)).collect();
-    let visits = analyze_with(&network, &flows, Methods::TotalFlow)
-        .effort
-        .visits;
+    let visits = analyze_with(&network, &flows, Methods::TotalFlow).effort.visits;
     let full_ms = mean_ms(|_| {
         analyze_with(&network, &flows, Methods::TotalFlow);
     });
@@ -94,19 +92,9 @@ fn picture(rows: &[Row]) -> String {
     let of = |layout: &'static str| rows.iter().filter(move |row| row.layout == layout);
     let mesh: Vec<(f64, &Row)> = of("mesh").map(|row| (f64::from(row.flows), row)).collect();
     let line: Vec<(f64, &Row)> = of("line").map(|row| (row.hops, row)).collect();
-    panel(
-        &mut svg,
-        0.0,
-        ("flows, 8 switches in a mesh", [300.0, 15_000.0]),
-        &mesh,
-    );
+    panel(&mut svg, 0.0, ("flows, 8 switches in a mesh", [300.0, 15_000.0]), &mesh);
     let left = WIDTH + MARGIN + 8.0;
-    panel(
-        &mut svg,
-        left,
-        ("places on each way, 3000 flows", [1.8, 40.0]),
-        &line,
-    );
+    panel(&mut svg, left, ("places on each way, 3000 flows", [1.8, 40.0]), &line);
     svg.push_str("</svg>\n");
     svg
 }
@@ -122,26 +110,17 @@ fn panel(svg: &mut String, left: f64, (title, range): (&str, [f64; 2]), points: 
     };
     for ms in [0.1, 1.0, 10.0, 100.0] {
         let (x1, x2, y) = (left + MARGIN, left + MARGIN + WIDTH, y(ms));
-        put(format!(
-            "<path d=\"M{x1:.1} {y:.1}H{x2:.1}\" stroke=\"#ddd\"/>"
-        ));
+        put(format!("<path d=\"M{x1:.1} {y:.1}H{x2:.1}\" stroke=\"#ddd\"/>"));
         let x = x1 - 6.0;
-        put(format!(
-            "<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"end\">{ms} ms</text>",
-            y + 4.0
-        ));
+        put(format!("<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"end\">{ms} ms</text>", y + 4.0));
     }
     for &(value, _) in points {
         let (x, y) = (x(value), y(0.1) + 18.0);
-        put(format!(
-            "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"middle\">{value:.0}</text>"
-        ));
+        put(format!("<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"middle\">{value:.0}</text>"));
     }
     let middle = left + MARGIN + WIDTH / 2.0;
     let below = y(0.1) + 38.0;
-    put(format!(
-        "<text x=\"{middle:.1}\" y=\"{below:.1}\" text-anchor=\"middle\">{title}</text>"
-    ));
+    put(format!("<text x=\"{middle:.1}\" y=\"{below:.1}\" text-anchor=\"middle\">{title}</text>"));
     // The second name is below its curve, which rises.
     let curves: [Curve; 2] = [
         ("#1f6feb", "whole analysis", |row| row.full_ms),
@@ -153,9 +132,7 @@ fn panel(svg: &mut String, left: f64, (title, range): (&str, [f64; 2]), points: 
             let step = if index == 0 { 'M' } else { 'L' };
             let _ = write!(way, "{step}{:.1} {:.1}", x(value), y(time(row)));
         }
-        put(format!(
-            "<path d=\"{way}\" fill=\"none\" stroke=\"{color}\" stroke-width=\"2\"/>"
-        ));
+        put(format!("<path d=\"{way}\" fill=\"none\" stroke=\"{color}\" stroke-width=\"2\"/>"));
         if let Some(&(value, row)) = points.last() {
             let (x, y) = (x(value), y(time(row)) + aside);
             put(format!(

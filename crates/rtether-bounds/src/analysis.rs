@@ -391,9 +391,9 @@ impl fmt::Display for Reason {
             Self::NotDelivered => write!(f, "its frames do not reach the listener"),
             Self::SharedMedium { .. } => write!(f, "shared medium: no hard bound"),
             Self::Access { obstacle, .. } => write!(f, "access to the medium: {obstacle}"),
-            Self::Overload {
-                utilization_ppm, ..
-            } => write!(f, "overload: {} of the capacity", percent(*utilization_ppm)),
+            Self::Overload { utilization_ppm, .. } => {
+                write!(f, "overload: {} of the capacity", percent(*utilization_ppm))
+            }
             Self::UnlimitedArrivals { .. } => write!(f, "unlimited arrivals"),
             Self::Connection { obstacle, .. } => write!(f, "messages over TCP: {obstacle}"),
             Self::Files { .. } => write!(f, "files over TCP: no bound on slow start"),
@@ -407,10 +407,7 @@ impl fmt::Display for Reason {
             Self::Ingress { part, .. } => part.fmt(f),
             Self::Resolution { obstacle, .. } => write!(f, "address resolution: {obstacle}"),
             Self::LinkRate { .. } => {
-                write!(
-                    f,
-                    "an octet on a link does not take a whole number of picoseconds"
-                )
+                write!(f, "an octet on a link does not take a whole number of picoseconds")
             }
             Self::FloodingLoop { .. } => {
                 write!(f, "frames are flooded into a loop or arrive twice")
@@ -468,10 +465,7 @@ impl fmt::Display for ConnectionObstacle {
                 "{needed} may wait for acknowledgements, and window and initial congestion window \
                  let {allowed} leave without one"
             ),
-            Self::Timeout {
-                acknowledged,
-                timeout,
-            } => write!(
+            Self::Timeout { acknowledged, timeout } => write!(
                 f,
                 "an acknowledgement may take {acknowledged}, and after {timeout} data is sent again"
             ),

@@ -50,9 +50,7 @@ impl Way<'_> {
     /// Returns the class of a frame; a class without a queue counts as the highest of the layer.
     pub(crate) fn class(&self, layer: &Layer, frame: &Frame) -> u8 {
         if frame.is_tagged {
-            return layer
-                .table
-                .class_of(Some(Pcp::new(frame.pcp & 7).unwrap_or_default()));
+            return layer.table.class_of(Some(Pcp::new(frame.pcp & 7).unwrap_or_default()));
         }
         let is_overlooked = layer.icmp_unclassified && self.is_icmp();
         let rules = layer.rules.iter().filter(|_| !is_overlooked);
@@ -80,11 +78,7 @@ impl Way<'_> {
             }
             smoother::Rule::Protocol(real_time) => protocol == real_time,
         };
-        if is_real_time {
-            Level::RealTime
-        } else {
-            Level::Bulk
-        }
+        if is_real_time { Level::RealTime } else { Level::Bulk }
     }
 
     const fn protocol(&self) -> Option<u8> {
@@ -108,16 +102,10 @@ impl Way<'_> {
             None => address(239, self.number),
         });
         let ports = protocol.filter(|&own| own != ICMP).map(|_| self.ports());
-        wanted
-            .ethertype
-            .is_none_or(|want| want == self.flow.encapsulation.ethertype())
+        wanted.ethertype.is_none_or(|want| want == self.flow.encapsulation.ethertype())
             && wanted.protocol.is_none_or(|want| protocol == Some(want))
-            && wanted
-                .tos
-                .is_none_or(|want| tos.is_some_and(|own| want.contains(own)))
-            && wanted
-                .source
-                .is_none_or(|want| source.is_some_and(|own| want.contains(own)))
+            && wanted.tos.is_none_or(|want| tos.is_some_and(|own| want.contains(own)))
+            && wanted.source.is_none_or(|want| source.is_some_and(|own| want.contains(own)))
             && (wanted.destination)
                 .is_none_or(|want| destination.is_some_and(|own| want.contains(own)))
             && (wanted.source_port)
@@ -128,14 +116,7 @@ impl Way<'_> {
 
     fn ports(&self) -> [u16; 2] {
         if self.flow.is_published() {
-            return [
-                RTPS_PORT,
-                if self.to.is_some() {
-                    RTPS_PORT
-                } else {
-                    RTPS_GROUP_PORT
-                },
-            ];
+            return [RTPS_PORT, if self.to.is_some() { RTPS_PORT } else { RTPS_GROUP_PORT }];
         }
         self.flow.ports.of_frames(self.number, self.is_answer)
     }

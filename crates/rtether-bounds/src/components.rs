@@ -38,10 +38,7 @@ impl Components {
             has_cycle |= finish(root, &edges, &mut state, &mut order);
         }
         order.reverse();
-        let mut found = Self {
-            component: vec![NONE; count],
-            ..Self::default()
-        };
+        let mut found = Self { component: vec![NONE; count], ..Self::default() };
         if !has_cycle {
             for place in order {
                 found.push(&[place], false);
@@ -85,8 +82,7 @@ impl Components {
         for &place in places {
             self.component[place as usize] = number;
         }
-        self.starts
-            .push(u32::try_from(self.order.len()).unwrap_or(NONE));
+        self.starts.push(u32::try_from(self.order.len()).unwrap_or(NONE));
         self.order.extend_from_slice(places);
         self.is_cyclic.push(is_cyclic);
     }
@@ -105,9 +101,7 @@ impl Components {
 
     /// Returns the component of a place; `None` if it does not exist.
     pub(crate) fn of_place(&self, place: u32) -> Option<usize> {
-        self.component
-            .get(place as usize)
-            .map(|&component| component as usize)
+        self.component.get(place as usize).map(|&component| component as usize)
     }
 
     /// Returns whether places of a component depend on each other.

@@ -166,19 +166,8 @@ impl Composer {
         let (plant, solution) = crate::whole::solve(network, flows);
         let refined = refine(&plant, &solution, &Alone);
         let in_order = !crate::whole::has_own_flows(network);
-        let analysis = report(
-            network,
-            &plant,
-            &solution,
-            in_order.then_some(&refined),
-            flows,
-        );
-        Self {
-            plant,
-            solution,
-            refined,
-            analysis,
-        }
+        let analysis = report(network, &plant, &solution, in_order.then_some(&refined), flows);
+        Self { plant, solution, refined, analysis }
     }
 
     /// Returns the analysis.
@@ -209,13 +198,7 @@ impl Composer {
             })
         });
         let (method, latency, steps) = found.ok_or(Reason::OutOfRange)?;
-        Ok(Composition {
-            flow: own.flow,
-            listener: own.listener,
-            latency,
-            method,
-            steps,
-        })
+        Ok(Composition { flow: own.flow, listener: own.listener, latency, method, steps })
     }
 
     /// Returns the steps of a method; `None` if its waits cannot be split.
@@ -303,10 +286,7 @@ impl Composer {
                 let from = place(&self.plant.servers[next.server as usize], next);
                 let node = from.port.node;
                 passages.push(Passage {
-                    place: Place {
-                        segment: Segment::Application,
-                        port: PortId::first(node),
-                    },
+                    place: Place { segment: Segment::Application, port: PortId::first(node) },
                     time: Duration::from_ps(thinking),
                 });
             }

@@ -68,16 +68,11 @@ pub(crate) fn conditions(
     let places = Places::new(network, plant, stores);
     let reach = Reach::new(plant, flows, stores, &places);
     let streams = plant.results().map(|copies| {
-        let each = copies
-            .iter()
-            .filter_map(|copy| places.on_way(plant, copy, &reach));
+        let each = copies.iter().filter_map(|copy| places.on_way(plant, copy, &reach));
         joined(&each.collect::<Vec<_>>())
     });
     let streams = streams.collect();
-    Conditions {
-        droppers: places.droppers,
-        streams,
-    }
+    Conditions { droppers: places.droppers, streams }
 }
 
 /// What is known of one way of a stream: what may drop its packets, and what voids its number.
@@ -97,10 +92,7 @@ fn joined(ways: &[Way]) -> Option<Condition> {
     };
     let drops = ways.iter().flat_map(|way| &way.drops).copied();
     let drops: BTreeSet<u32> = drops.filter(|_| !arrives).collect();
-    Some(Condition {
-        effect,
-        droppers: drops.union(&voids).copied().collect(),
-    })
+    Some(Condition { effect, droppers: drops.union(&voids).copied().collect() })
 }
 
 /// The places that may drop packets.
@@ -170,17 +162,13 @@ impl Places {
     fn full_for<'a>(&'a self, plant: &'a Plant, visit: usize) -> impl Iterator<Item = u32> + 'a {
         let visit = &plant.visits[visit];
         let own = self.memories.get(&visit.server).into_iter().flatten();
-        own.filter(|(_, which)| which.holds(visit))
-            .map(|(number, _)| *number)
+        own.filter(|(_, which)| which.holds(visit)).map(|(number, _)| *number)
     }
 
     /// Returns the policers that may drop a packet on its way to a visit.
     fn policers_before(&self, plant: &Plant, visit: usize) -> Vec<u32> {
         let visit = &plant.visits[visit];
-        let Some(parent) = plant
-            .visits
-            .get(visit.parent as usize)
-            .filter(|_| visit.is_policed)
+        let Some(parent) = plant.visits.get(visit.parent as usize).filter(|_| visit.is_policed)
         else {
             return Vec::new();
         };
@@ -201,11 +189,7 @@ impl Places {
             .map(|(_, number)| *number)
             .collect();
         // Behind a hub the port is another.
-        if own.is_empty() {
-            at_node.into_iter().map(|(_, number)| number).collect()
-        } else {
-            own
-        }
+        if own.is_empty() { at_node.into_iter().map(|(_, number)| number).collect() } else { own }
     }
 
     /// Returns what is on the way of a stream; `None` without a bound.
@@ -253,10 +237,7 @@ impl Reach {
         }
         let roots: Vec<u32> = roots.into_iter().collect();
         if roots.is_empty() {
-            return Self {
-                roots,
-                masks: Vec::new(),
-            };
+            return Self { roots, masks: Vec::new() };
         }
         let mut spread = Spread {
             plant,
@@ -264,10 +245,7 @@ impl Reach {
             of_flow: vec![0; plant.sources.len()],
             of_server: vec![0; plant.servers.len()],
             masks: vec![0; plant.visits.len()],
-            together: stores
-                .iter()
-                .filter(|store| store.servers.len() > 1)
-                .collect(),
+            together: stores.iter().filter(|store| store.servers.len() > 1).collect(),
         };
         for (index, visit) in plant.visits.iter().enumerate() {
             if spread.closed[visit.flow as usize] {
@@ -278,18 +256,14 @@ impl Reach {
             }
         }
         while spread.step() {}
-        Self {
-            masks: spread.masks,
-            roots,
-        }
+        Self { masks: spread.masks, roots }
     }
 
     /// Returns the places that may have made the number at a visit void.
     fn roots_of(&self, visit: u32) -> impl Iterator<Item = u32> {
         let mask = self.masks.get(visit as usize).copied().unwrap_or(0);
         let own = self.roots.iter().enumerate();
-        own.filter(move |(position, _)| mask >> (position % 64) & 1 == 1)
-            .map(|(_, root)| *root)
+        own.filter(move |(position, _)| mask >> (position % 64) & 1 == 1).map(|(_, root)| *root)
     }
 }
 
@@ -322,10 +296,7 @@ impl Spread<'_> {
             self.of_server[visit.server as usize] |= mask;
         }
         for store in &self.together {
-            let all = store
-                .servers
-                .iter()
-                .map(|&server| self.of_server[server as usize]);
+            let all = store.servers.iter().map(|&server| self.of_server[server as usize]);
             let all = all.fold(0, |all, own| all | own);
             for &server in &store.servers {
                 has_changed |= self.of_server[server as usize] != all;
@@ -339,11 +310,7 @@ impl Spread<'_> {
     fn pass_policers(&mut self) -> bool {
         let mut at = BTreeMap::new();
         for passage in &self.plant.passages {
-            let mask = self
-                .masks
-                .get(passage.parent as usize)
-                .copied()
-                .unwrap_or(0);
+            let mask = self.masks.get(passage.parent as usize).copied().unwrap_or(0);
             *at.entry(passage.policer).or_insert(0) |= mask;
         }
         let mut has_changed = false;

@@ -102,11 +102,7 @@ impl Connection {
 
 /// Returns after how many segments an end acknowledges at once: one if the timer has no delay.
 pub(crate) fn at_once_every(tcp: &TcpParameters) -> i64 {
-    if tcp.ack_delay.as_ps() > 0 {
-        tcp.ack_every.max(1).into()
-    } else {
-        1
-    }
+    if tcp.ack_delay.as_ps() > 0 { tcp.ack_every.max(1).into() } else { 1 }
 }
 
 /// How many acknowledgements without data an end sends for each message or answer that comes, and why
@@ -182,11 +178,7 @@ impl Pattern {
         } else {
             (any.at_once, 1, Rule::Close)
         };
-        Self {
-            at_once,
-            late,
-            rule,
-        }
+        Self { at_once, late, rule }
     }
 }
 
@@ -213,11 +205,7 @@ fn is_redundant(network: &Network, flow: &Flow) -> bool {
 
 /// Returns what the proof lacks for a flow that was not tried.
 pub(crate) fn obstacle_of(flow: &Flow) -> ConnectionObstacle {
-    if is_regular(flow) {
-        ConnectionObstacle::Order
-    } else {
-        ConnectionObstacle::Releases
-    }
+    if is_regular(flow) { ConnectionObstacle::Order } else { ConnectionObstacle::Releases }
 }
 
 fn is_regular(flow: &Flow) -> bool {

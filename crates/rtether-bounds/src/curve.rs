@@ -176,11 +176,7 @@ impl Load {
         let work = self.exact(own).saturating_mul(of);
         let work = work.saturating_add(extra.saturating_mul(own));
         let (cost, excess) = Excess::round_up(work, own.saturating_mul(of));
-        Self {
-            cost,
-            excess,
-            ..heavier
-        }
+        Self { cost, excess, ..heavier }
     }
 
     /// Returns the work of a packet before it was rounded, in parts of a picosecond, which are a multiple
@@ -192,10 +188,8 @@ impl Load {
 
     /// Returns the long-run work in each picosecond, rounded up.
     pub(crate) fn rate(&self) -> i128 {
-        let (work, period) = (
-            i128::from(self.cost) * i128::from(self.burst) * ONE,
-            i128::from(self.period),
-        );
+        let (work, period) =
+            (i128::from(self.cost) * i128::from(self.burst) * ONE, i128::from(self.period));
         (work + period - 1) / period
     }
 
@@ -250,11 +244,7 @@ pub(crate) struct Line {
 
 impl Line {
     fn of(load: &Load) -> Self {
-        Self {
-            cost: i128::from(load.cost) * ONE,
-            rate: load.ratio,
-            slack: load.slack,
-        }
+        Self { cost: i128::from(load.cost) * ONE, rate: load.ratio, slack: load.slack }
     }
 
     /// Returns the limit on this and another class from the same place together.
@@ -299,29 +289,17 @@ impl Group {
             bucket = bucket.filter(|_| load.is_limited()).map(|sum| {
                 let rate = load.rate();
                 let at_once = i128::from(load.cost) * ONE * i128::from(load.burst);
-                sum.plus(Affine {
-                    burst: at_once + rate * i128::from(load.jitter),
-                    rate,
-                })
+                sum.plus(Affine { burst: at_once + rate * i128::from(load.jitter), rate })
             });
         }
         let shape = own.iter().map(Line::of).reduce(Line::join);
         let shape = shape.filter(|_| number != NONE);
-        Self {
-            number,
-            bucket,
-            line: shape.and_then(Line::affine),
-            shape,
-            range,
-        }
+        Self { number, bucket, line: shape.and_then(Line::affine), shape, range }
     }
 
     /// Returns whichever of both limits grows more slowly; `None` if there is neither.
     pub(crate) fn tail(&self) -> Option<Affine> {
-        [self.bucket, self.line]
-            .into_iter()
-            .flatten()
-            .min_by_key(|limit| limit.rate)
+        [self.bucket, self.line].into_iter().flatten().min_by_key(|limit| limit.rate)
     }
 }
 
@@ -398,9 +376,7 @@ impl Stairs {
 
 /// Returns an upper bound on the number of steps that these staircases have until `horizon`.
 pub(crate) fn steps_until<'a>(loads: impl Iterator<Item = &'a Load>, horizon: i64) -> i64 {
-    loads
-        .map(|load| horizon / load.period + 2)
-        .fold(0, i64::saturating_add)
+    loads.map(|load| horizon / load.period + 2).fold(0, i64::saturating_add)
 }
 
 /// Returns the longest horizon up to `wanted` within which the staircases of these loads have at
@@ -449,18 +425,11 @@ pub(crate) struct Change {
 pub(crate) fn changes(stairs: &Stairs, line: Option<Affine>, out: &mut Vec<Change>) {
     let mut now = Affine::default();
     let mut set = |time, next: Affine| {
-        out.push(Change {
-            time,
-            offset: next.burst - now.burst,
-            slope: next.rate - now.rate,
-        });
+        out.push(Change { time, offset: next.burst - now.burst, slope: next.rate - now.rate });
         now = next;
     };
     for (index, &(time, sum)) in stairs.points.iter().enumerate() {
-        let flat = Affine {
-            burst: i128::from(sum) * ONE,
-            rate: 0,
-        };
+        let flat = Affine { burst: i128::from(sum) * ONE, rate: 0 };
         let meets = line.map_or(0, |line| line.reaches(flat.burst));
         match line {
             Some(line) if meets > time => {
@@ -489,10 +458,7 @@ mod tests {
     use super::*;
 
     fn load(cost: i64, period: i64, jitter: i64) -> Load {
-        Load {
-            jitter,
-            ..Load::periodic(cost, period)
-        }
+        Load { jitter, ..Load::periodic(cost, period) }
     }
 
     #[test]
@@ -508,10 +474,7 @@ mod tests {
     fn a_line_holds_a_staircase_back_until_they_meet() {
         // By hand: 4 packets of 10 at once through a line of rate 1 with one packet ahead.
         let stairs = Stairs::new(&[load(10, 1000, 3000)], 100);
-        let line = Affine {
-            burst: 10 * ONE,
-            rate: ONE,
-        };
+        let line = Affine { burst: 10 * ONE, rate: ONE };
         let mut out = Vec::new();
         changes(&stairs, Some(line), &mut out);
         let at = |time| {

@@ -107,11 +107,7 @@ pub fn diameter(network: &Network, flows: &[Flow]) -> Result<Diameter, DiameterO
     let spread = spreads.map(|visit| visit.gap.max - visit.gap.min).max();
     // Scaled by `ONE`, as the rate is.
     let moved = rate.saturating_mul((steps + before).saturating_mul(spread.unwrap_or(0).into()));
-    let times = if is_in_order {
-        places.saturating_sub(1).max(1)
-    } else {
-        places
-    };
+    let times = if is_in_order { places.saturating_sub(1).max(1) } else { places };
     if rate.saturating_mul(times.into()) >= ONE {
         return Err(DiameterObstacle::Utilization {
             places,
@@ -120,11 +116,7 @@ pub fn diameter(network: &Network, flows: &[Flow]) -> Result<Diameter, DiameterO
         });
     }
     let idle = ONE - rate.saturating_mul(if is_in_order { steps } else { places.into() });
-    let wait = burst
-        .saturating_mul(ONE)
-        .saturating_add(moved)
-        .saturating_add(idle - 1)
-        / idle;
+    let wait = burst.saturating_mul(ONE).saturating_add(moved).saturating_add(idle - 1) / idle;
     let out_of_range = || DiameterObstacle::Reason(Reason::OutOfRange);
     let wait = i64::try_from(wait).map_err(|_| out_of_range())?;
     if wait >= INFINITE {

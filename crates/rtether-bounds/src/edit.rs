@@ -13,10 +13,7 @@ pub(crate) struct Edit {
 }
 
 impl Edit {
-    pub(crate) const NOTHING: Self = Self {
-        flows: 0..0,
-        added: 0,
-    };
+    pub(crate) const NOTHING: Self = Self { flows: 0..0, added: 0 };
 
     /// Returns the number of a flow after the edit.
     pub(crate) fn renumber(&self, flow: u32) -> u32 {

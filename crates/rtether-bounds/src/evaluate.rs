@@ -112,11 +112,7 @@ pub(crate) fn wait_among(
     let wait = wait?;
     let is_behind =
         plant.servers[server as usize].discipline.is_by_priority() && plant.has_copies();
-    let behind = if is_behind {
-        plant.behind(loads[member].visit)
-    } else {
-        0
-    };
+    let behind = if is_behind { plant.behind(loads[member].visit) } else { 0 };
     Ok((wait - behind).max(0))
 }
 
@@ -154,13 +150,7 @@ fn wait_at(
         return Err(Unbounded::Obstacle);
     }
     let queues = queues(plant, loads);
-    let port = Port {
-        visits: plant,
-        curve: own.curve,
-        loads,
-        queues: &queues,
-        is_whole,
-    };
+    let port = Port { visits: plant, curve: own.curve, loads, queues: &queues, is_whole };
     let of_member = queues.iter().find(|(_, range)| range.contains(&member));
     let (queue, range) = of_member.ok_or(Unbounded::Obstacle)?;
     Ok(own.discipline.waits(&port, *queue)?[member - range.start])

@@ -69,13 +69,7 @@ impl Atlas {
         let mut servers = Vec::new();
         let sites = Sites::new(network, &routing, &mut servers);
         let spacers = spacers(network, flows, &mut servers);
-        Self {
-            routing,
-            sites,
-            servers,
-            spacers,
-            resolutions: Vec::new(),
-        }
+        Self { routing, sites, servers, spacers, resolutions: Vec::new() }
     }
 
     /// Follows flows of the network, numbered from zero, and returns their visits; sources and
@@ -91,10 +85,7 @@ impl Atlas {
         flows: &[Flow],
         unproved: Unproved<'_>,
     ) -> Plant {
-        let mut plant = Plant {
-            servers: self.servers.clone(),
-            ..Plant::default()
-        };
+        let mut plant = Plant { servers: self.servers.clone(), ..Plant::default() };
         // Most paths are a station, two or three switches, and perhaps two stacks.
         plant.visits.reserve(4 * flows.len());
         let mut walker = Walker {
@@ -246,24 +237,15 @@ impl Walker<'_> {
         if is_exchange(flow) {
             return self.follow_exchange(flow);
         }
-        let request = if self.is_prompt {
-            Frame::parts(flow, false)
-        } else {
-            Frame::of(flow, false)
-        };
+        let request =
+            if self.is_prompt { Frame::parts(flow, false) } else { Frame::of(flow, false) };
         self.is_open = (flow.connection.is_some() && !self.is_prompt)
             || flow.is_published()
             || matches!(flow.traffic, Traffic::Bulk(_) | Traffic::Poisson { .. });
         let source = Source::of(flow, 0);
         let is_limited = source.is_limited() || self.is_prompt;
         self.in_flight = if is_limited { 0 } else { source.in_flight };
-        let way = Way {
-            flow,
-            number: self.flow,
-            from: flow.talker,
-            to: None,
-            is_answer: false,
-        };
+        let way = Way { flow, number: self.flow, from: flow.talker, to: None, is_answer: false };
         let arrived = match flow.delivery {
             Delivery::Multicast => match self.routing.flow_hops(self.network, flow) {
                 Ok(hops) => {
@@ -316,11 +298,7 @@ impl Walker<'_> {
         listener: NodeId,
         arrived: &Result<Deliveries, Reason>,
     ) -> Stream {
-        let mut stream = Stream {
-            flow: self.flow,
-            listener,
-            end: Err(Reason::NotDelivered),
-        };
+        let mut stream = Stream { flow: self.flow, listener, end: Err(Reason::NotDelivered) };
         let tokens: Vec<&Token> = match arrived {
             Ok(all) => {
                 let own = all.iter().filter(|(node, _)| *node == listener);
@@ -395,13 +373,8 @@ impl Walker<'_> {
             limit: end_station::answer_limit(flow, token.limit),
             ..*token
         };
-        let way = Way {
-            flow,
-            number: self.flow,
-            from: listener,
-            to: Some(flow.talker),
-            is_answer: true,
-        };
+        let way =
+            Way { flow, number: self.flow, from: listener, to: Some(flow.talker), is_answer: true };
         let target = self.unicast(flow, [listener, flow.talker]);
         self.send(&way, &target, answer)
     }
@@ -473,9 +446,7 @@ impl Walker<'_> {
 
     /// Returns the reason for plants where copies of a packet arrive twice.
     const fn loops(&self) -> Reason {
-        Reason::FloodingLoop {
-            flow: FlowId(self.flow),
-        }
+        Reason::FloodingLoop { flow: FlowId(self.flow) }
     }
 
     /// Follows a frame that arrives at the other end of a link.
@@ -542,10 +513,7 @@ impl Walker<'_> {
         let mut token = *token;
         if let Some(router) = switch.router.filter(|_| !ways.is_empty()) {
             let processor = self.sites.inside(port.node).stack(false);
-            let unknown = Unknown {
-                cost: CostName::Receive,
-                more: router.unknown,
-            };
+            let unknown = Unknown { cost: CostName::Receive, more: router.unknown };
             let cost = service(&router.stack(), &[unknown], false, &token.frame);
             self.visit(&mut token, processor, 0, cost, false);
             token.gap = cost.gap();
@@ -607,10 +575,7 @@ impl Walker<'_> {
     fn ways(&self, switch: &Switch, ingress: PortId, to: &Target) -> Vec<PortId> {
         let node = ingress.node;
         let own = |table: &BTreeSet<PortId>| {
-            let last = PortId {
-                node,
-                port: u16::MAX,
-            };
+            let last = PortId { node, port: u16::MAX };
             let own = table.range(PortId::first(node)..=last);
             own.copied().collect()
         };

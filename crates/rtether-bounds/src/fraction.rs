@@ -27,9 +27,7 @@ pub(crate) fn sum(mut each: impl Iterator<Item = (i128, i128)>) -> Option<(i128,
 pub(crate) fn sum_up(each: impl Iterator<Item = (i128, i128)> + Clone) -> i128 {
     match sum(each.clone()) {
         Some((sum, of)) => round_up(sum, of),
-        None => each
-            .map(|(work, of)| round_up(work, of))
-            .fold(0, i128::saturating_add),
+        None => each.map(|(work, of)| round_up(work, of)).fold(0, i128::saturating_add),
     }
 }
 

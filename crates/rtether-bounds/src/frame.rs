@@ -133,10 +133,7 @@ impl Frame {
 
     /// Returns the smallest frame, otherwise the same.
     pub(crate) const fn smallest(self) -> Self {
-        Self {
-            sizes: [64; 2],
-            ..self
-        }
+        Self { sizes: [64; 2], ..self }
     }
 
     /// Adds what a station in two networks appends.

@@ -31,11 +31,7 @@ impl Gap {
 
     /// Returns a time between two ends, which may differ from packet to packet.
     pub(crate) const fn between(min: i64, max: i64) -> Self {
-        Self {
-            min,
-            max,
-            constant: 0,
-        }
+        Self { min, max, constant: 0 }
     }
 
     /// Returns both one after the other.
@@ -50,10 +46,6 @@ impl Gap {
     /// Returns by how much the time varies among packets of a flow in a run; infinite if the
     /// maximum is.
     pub(crate) const fn varies(&self) -> i64 {
-        if self.max < INFINITE {
-            self.max - self.min - self.constant
-        } else {
-            INFINITE
-        }
+        if self.max < INFINITE { self.max - self.min - self.constant } else { INFINITE }
     }
 }

@@ -45,10 +45,7 @@ impl Unresolved {
 /// Returns how long packets from one station to another are held; `all` is ordered by both. A
 /// station that does not resolve addresses holds none.
 pub(crate) fn held(all: &[Resolution], network: &Network, from: NodeId, to: NodeId) -> Held {
-    let mut held = Held {
-        max: 0,
-        reason: None,
-    };
+    let mut held = Held { max: 0, reason: None };
     let Some(arp) = network.end_station(from).and_then(|station| station.arp) else {
         return held;
     };
@@ -59,9 +56,7 @@ pub(crate) fn held(all: &[Resolution], network: &Network, from: NodeId, to: Node
     for own in own {
         is_known = true;
         held.max = held.max.max(own.max);
-        let reason = own
-            .obstacle
-            .map(|obstacle| Unresolved { from, to, obstacle });
+        let reason = own.obstacle.map(|obstacle| Unresolved { from, to, obstacle });
         held.reason = held.reason.or(reason);
     }
     if !is_known {

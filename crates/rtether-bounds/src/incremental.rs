@@ -68,15 +68,8 @@ impl Analyzer {
     /// As [`crate::analyze`]; so do all methods that change the plant.
     pub fn new(network: Network, flows: Vec<Flow>) -> Self {
         let (atlas, plant, stages) = solve_anew(&network, &flows);
-        let mut analyzer = Self {
-            network,
-            flows,
-            atlas,
-            ways: None,
-            plant,
-            stages,
-            streams: Vec::new(),
-        };
+        let mut analyzer =
+            Self { network, flows, atlas, ways: None, plant, stages, streams: Vec::new() };
         let streams = 0..analyzer.plant.streams.len();
         analyzer.streams = streams.map(|index| analyzer.bound_of(index)).collect();
         analyzer
@@ -100,13 +93,7 @@ impl Analyzer {
 
     /// Returns the whole analysis; the loads of ports and stacks are computed anew.
     pub fn analysis(&self) -> Analysis {
-        let mut analysis = report(
-            &self.network,
-            &self.plant,
-            self.solution(),
-            None,
-            &self.flows,
-        );
+        let mut analysis = report(&self.network, &self.plant, self.solution(), None, &self.flows);
         analysis.effort.evaluations = self.evaluations();
         analysis
     }
@@ -154,10 +141,7 @@ impl Analyzer {
 
     /// Replaces `removed` flows with at most one flow.
     fn edit(&mut self, at: usize, removed: usize, by: Option<Flow>) -> Changes {
-        let edit = Edit {
-            flows: at..at + removed,
-            added: usize::from(by.is_some()),
-        };
+        let edit = Edit { flows: at..at + removed, added: usize::from(by.is_some()) };
         let mut all = self.flows.iter().chain(&by);
         let has_gaps = all.any(|flow| flow.gap.is_some());
         if has_gaps || has_own_flows(&self.network) {
@@ -194,10 +178,8 @@ impl Analyzer {
         let changed = |old: Vec<StreamBound>, new: &[StreamBound]| {
             let pairs = old.into_iter().zip(new);
             let changed = pairs.filter(|(old, new)| !edit.keeps(old, new));
-            let changed = changed.map(|(old, new)| StreamChange {
-                before: Some(old),
-                after: Some(new.clone()),
-            });
+            let changed = changed
+                .map(|(old, new)| StreamChange { before: Some(old), after: Some(new.clone()) });
             changed.collect::<Vec<_>>()
         };
         let mut streams = changed(before, first);
@@ -257,11 +239,7 @@ impl Analyzer {
         let mut changes = Vec::new();
         let mut look_again = |range: core::ops::Range<usize>, changes: &mut Vec<StreamChange>| {
             for index in range {
-                let before = if index < end {
-                    index
-                } else {
-                    index - end + old.end
-                };
+                let before = if index < end { index } else { index - end + old.end };
                 let stream = &mut streams[index];
                 if stream.bound.is_ok() && is_kept(self, index, before) {
                     stream.flow = FlowId(self.plant.streams[index].flow);
@@ -291,10 +269,8 @@ impl Analyzer {
     ) -> Option<StreamChange> {
         let after = self.bound_of(index);
         let before = core::mem::replace(stream, after.clone());
-        (!edit.keeps(&before, &after)).then_some(StreamChange {
-            before: Some(before),
-            after: Some(after),
-        })
+        (!edit.keeps(&before, &after))
+            .then_some(StreamChange { before: Some(before), after: Some(after) })
     }
 
     /// Returns whether nothing has changed on the path of a stream.
@@ -334,14 +310,10 @@ fn paired(gone: &[StreamBound], own: &[StreamBound]) -> Vec<StreamChange> {
         same.next().cloned()
     };
     let left = gone.iter().filter(|stream| find(own, stream).is_none());
-    let left = left.map(|stream| StreamChange {
-        before: Some(stream.clone()),
-        after: None,
-    });
-    let came = own.iter().map(|stream| StreamChange {
-        before: find(gone, stream),
-        after: Some(stream.clone()),
-    });
+    let left = left.map(|stream| StreamChange { before: Some(stream.clone()), after: None });
+    let came = own
+        .iter()
+        .map(|stream| StreamChange { before: find(gone, stream), after: Some(stream.clone()) });
     let all = left.chain(came);
     all.filter(|change| change.before != change.after).collect()
 }
@@ -382,11 +354,7 @@ impl Edit {
         for visit in &mut own.visits {
             visit.flow += first;
             visit.limit = moved(visit.limit, 0, limits.start);
-            visit.parent = if visit.parent == NONE {
-                NONE
-            } else {
-                visit.parent + base
-            };
+            visit.parent = if visit.parent == NONE { NONE } else { visit.parent + base };
         }
         for stream in &mut own.streams {
             stream.flow += first;
@@ -404,11 +372,7 @@ impl Edit {
         let (from, to) = (number(end.visit), base + number(own.visits.len()));
         for visit in &mut ways.visits[end.visit..] {
             visit.flow = self.renumber(visit.flow);
-            visit.parent = if visit.parent == NONE {
-                NONE
-            } else {
-                visit.parent - from + to
-            };
+            visit.parent = if visit.parent == NONE { NONE } else { visit.parent - from + to };
             let new_end = limits.start + own.limits.len();
             visit.limit = moved(visit.limit, limits.end, new_end);
         }

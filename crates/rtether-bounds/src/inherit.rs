@@ -109,10 +109,7 @@ impl Heir<'_> {
 /// them.
 fn range(visits: &[Visit], flow: usize, next: &mut usize) -> Range<usize> {
     let begin = *next;
-    while visits
-        .get(*next)
-        .is_some_and(|visit| visit.flow as usize == flow)
-    {
+    while visits.get(*next).is_some_and(|visit| visit.flow as usize == flow) {
         *next += 1;
     }
     begin..*next

@@ -114,27 +114,18 @@ pub(crate) fn stores(
             | ServerKind::Router(_)
             | ServerKind::Tasks { .. }
             | ServerKind::Spacer(_)
-            | ServerKind::Smoother(_)) => finder
-                .inside
-                .entry(node_of(kind))
-                .or_default()
-                .push((kind, index)),
+            | ServerKind::Smoother(_)) => {
+                finder.inside.entry(node_of(kind)).or_default().push((kind, index))
+            }
         }
     }
     let bounds: BTreeMap<PortId, &PortBound> = ports.iter().map(|own| (own.port, own)).collect();
     for (id, node) in network.iter_nodes() {
-        let own = (PortId { node: id, port: 0 })..=(PortId {
-            node: id,
-            port: u16::MAX,
-        });
-        let servers: Vec<(PortId, u32)> = of_ports
-            .range(own)
-            .map(|(&port, &own)| (port, own))
-            .collect();
-        let bounds: Vec<(u32, &PortBound)> = servers
-            .iter()
-            .filter_map(|&(port, own)| Some((own, *bounds.get(&port)?)))
-            .collect();
+        let own = (PortId { node: id, port: 0 })..=(PortId { node: id, port: u16::MAX });
+        let servers: Vec<(PortId, u32)> =
+            of_ports.range(own).map(|(&port, &own)| (port, own)).collect();
+        let bounds: Vec<(u32, &PortBound)> =
+            servers.iter().filter_map(|&(port, own)| Some((own, *bounds.get(&port)?))).collect();
         match &node.kind {
             NodeKind::EndStation(station) => finder.station(id, station, &bounds),
             NodeKind::Switch(switch) => finder.switch(id, switch, &bounds),
@@ -177,23 +168,13 @@ impl Finder<'_> {
         servers: Vec<u32>,
         which: Which,
     ) {
-        self.found.push(Store {
-            memory: Memory {
-                holder,
-                need,
-                limit,
-            },
-            servers,
-            which,
-        });
+        self.found.push(Store { memory: Memory { holder, need, limit }, servers, which });
     }
 
     /// Returns the places of a node that are no ports and of some kind.
     fn inside(&self, node: NodeId, is: impl Fn(ServerKind) -> bool) -> Vec<u32> {
         let own = self.inside.get(&node).into_iter().flatten();
-        own.filter(|(kind, _)| is(*kind))
-            .map(|(_, server)| *server)
-            .collect()
+        own.filter(|(kind, _)| is(*kind)).map(|(_, server)| *server).collect()
     }
 
     /// Returns how many packets of these may wait at some places at once; `None` if nothing limits them.
@@ -219,9 +200,7 @@ impl Finder<'_> {
             _ if load.in_flight > 0 => load.in_flight,
             INFINITE.. => return None,
             _ if !load.is_limited() => return None,
-            _ => load
-                .packets
-                .saturating_mul((wait + load.jitter) / load.period + 1),
+            _ => load.packets.saturating_mul((wait + load.jitter) / load.period + 1),
         };
         u64::try_from(count).ok()
     }
@@ -236,26 +215,14 @@ impl Finder<'_> {
         for &(server, bound) in ports {
             let need = bound.backlog.map(Bytes::get);
             let buffer = switch.buffer.per_port.get();
-            self.add(
-                Holder::Buffer(bound.port),
-                need,
-                buffer,
-                [server].into(),
-                Which::All,
-            );
+            self.add(Holder::Buffer(bound.port), need, buffer, [server].into(), Which::All);
             let thresholds = switch.thresholds_at(bound.port.port);
             for (queue, limit) in (0u8..).zip(thresholds.into_iter().flatten()) {
                 // A queue above those in use needs nothing.
                 if let Some(need) = bound.queues.get(usize::from(queue)) {
                     let holder = Holder::Threshold(bound.port, queue);
                     let need = need.map(Bytes::get);
-                    self.add(
-                        holder,
-                        need,
-                        limit.get(),
-                        [server].into(),
-                        Which::Queue(queue),
-                    );
+                    self.add(holder, need, limit.get(), [server].into(), Which::Queue(queue));
                 }
             }
         }
@@ -263,27 +230,12 @@ impl Finder<'_> {
             let mut all = ports.iter().map(|(_, bound)| Some(bound.backlog?.get()));
             let need = all.try_fold(0_u64, |sum, own| Some(sum.saturating_add(own?)));
             let servers = ports.iter().map(|(server, _)| *server).collect();
-            self.add(
-                Holder::SharedBuffer(id),
-                need,
-                shared.get(),
-                servers,
-                Which::All,
-            );
+            self.add(Holder::SharedBuffer(id), need, shared.get(), servers, Which::All);
         }
         if let Some(router) = &switch.router {
             let servers = self.inside(id, |kind| matches!(kind, ServerKind::Router(_)));
-            let need = least(
-                self.packets(&servers, Which::All),
-                self.waiting(id, |_| true),
-            );
-            self.add(
-                Holder::Router(id),
-                need,
-                router.queue.into(),
-                servers,
-                Which::All,
-            );
+            let need = least(self.packets(&servers, Which::All), self.waiting(id, |_| true));
+            self.add(Holder::Router(id), need, router.queue.into(), servers, Which::All);
         }
     }
 
@@ -291,26 +243,14 @@ impl Finder<'_> {
         let driver = station.driver_queue.get();
         for &(server, bound) in ports {
             let need = bound.backlog.map(Bytes::get);
-            self.add(
-                Holder::Buffer(bound.port),
-                need,
-                driver,
-                [server].into(),
-                Which::All,
-            );
+            self.add(Holder::Buffer(bound.port), need, driver, [server].into(), Which::All);
         }
         let servers: Vec<u32> = ports.iter().map(|(server, _)| *server).collect();
         self.stack(id, station);
         self.egress(id, station, &servers);
         if let Some(arp) = &station.arp {
             let need = self.held(&servers);
-            self.add(
-                Holder::Address(id),
-                need,
-                arp.hold.get(),
-                servers,
-                Which::Sent,
-            );
+            self.add(Holder::Address(id), need, arp.hold.get(), servers, Which::Sent);
         }
     }
 
@@ -331,10 +271,7 @@ impl Finder<'_> {
             None => {
                 let is_stack =
                     |own: &StackBound| own.segment != rtether_model::record::Segment::Application;
-                let need = least(
-                    self.packets(&servers, Which::All),
-                    self.waiting(id, is_stack),
-                );
+                let need = least(self.packets(&servers, Which::All), self.waiting(id, is_stack));
                 self.add(Holder::Stack(id), need, limit, servers, Which::All);
             }
             Some(Receive::Queues(config)) => {
@@ -342,13 +279,7 @@ impl Finder<'_> {
                 self.add(Holder::Stack(id), need, limit, servers.clone(), Which::Sent);
                 let all = Which::Received(None);
                 let need = self.packets(&servers, all);
-                self.add(
-                    Holder::Input(id),
-                    need,
-                    config.input_limit.into(),
-                    servers.clone(),
-                    all,
-                );
+                self.add(Holder::Input(id), need, config.input_limit.into(), servers.clone(), all);
                 for (class, &limit) in (0u8..).zip(&config.queue_limits) {
                     let which = Which::Received(Some(class));
                     let need = self.packets(&servers, which);
@@ -389,18 +320,12 @@ impl Finder<'_> {
             let limits = smoothing.config.limits;
             for (holder, level, limit) in [
                 (Holder::Bulk(id), Level::Bulk, limits.bulk_packets),
-                (
-                    Holder::RealTime(id),
-                    Level::RealTime,
-                    limits.real_time_packets,
-                ),
+                (Holder::RealTime(id), Level::RealTime, limits.real_time_packets),
             ] {
                 let which = Which::Queue(level as u8);
                 let credits = self.packets(&own, which);
                 let room = self.packets(servers, Which::Level(level as u8));
-                let need = credits
-                    .zip(room)
-                    .map(|(credits, room)| credits.saturating_add(room));
+                let need = credits.zip(room).map(|(credits, room)| credits.saturating_add(room));
                 self.add(holder, need, limit as u64, own.clone(), which);
             }
         }
@@ -422,13 +347,7 @@ impl Finder<'_> {
         for (class, limit) in (0u8..).zip(limits.collect::<Vec<_>>()) {
             let which = Which::Class(class);
             let need = self.packets(servers, which);
-            self.add(
-                Holder::TransmitQueue(id, class),
-                need,
-                limit,
-                servers.to_vec(),
-                which,
-            );
+            self.add(Holder::TransmitQueue(id, class), need, limit, servers.to_vec(), which);
         }
     }
 
@@ -468,13 +387,7 @@ impl Finder<'_> {
             };
             let need = self.packets(&[server], Which::All);
             let limit = Flow::HELD_MAX.into();
-            self.add(
-                Holder::Gap(FlowId(flow)),
-                need,
-                limit,
-                [server].into(),
-                Which::All,
-            );
+            self.add(Holder::Gap(FlowId(flow)), need, limit, [server].into(), Which::All);
         }
     }
 }

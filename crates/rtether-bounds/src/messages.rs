@@ -35,11 +35,7 @@ pub(crate) fn with_messages(network: &Network, flows: &[Flow]) -> Option<Vec<Flo
     for flow in flows.iter().filter(|flow| flow.asks(network)) {
         let request = Admission::request(flow.listeners.len());
         let mut add = |from: NodeId, to: NodeId, size: Bytes, burst: u32| {
-            let once = Traffic::Sporadic {
-                min_gap: NEVER,
-                mean_gap: NEVER,
-                burst,
-            };
+            let once = Traffic::Sporadic { min_gap: NEVER, mean_gap: NEVER, burst };
             with.push(Flow {
                 encapsulation: Encapsulation::Raw,
                 ..Flow::new("admission".into(), from, vec![to], size, once)

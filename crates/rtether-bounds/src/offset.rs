@@ -87,9 +87,7 @@ fn companions(plant: &Plant, loads: &[Load]) -> Vec<Vec<usize>> {
     let mut all: Vec<usize> = (0..loads.len()).filter(is_prompt).collect();
     all.sort_by_key(|&index| flow(index));
     let same = all.chunk_by(|&one, &other| flow(one) == flow(other));
-    same.filter(|same| same.len() > 1)
-        .map(<[usize]>::to_vec)
-        .collect()
+    same.filter(|same| same.len() > 1).map(<[usize]>::to_vec).collect()
 }
 
 /// Returns a bound on the longest busy period of a queue and higher ones.
@@ -171,10 +169,7 @@ impl Offset {
 
     /// Returns whether a packet of a later release may be in front.
     fn meets_later(&self, source: &Source) -> bool {
-        let other = Self {
-            from: -self.to,
-            to: -self.from,
-        };
+        let other = Self { from: -self.to, to: -self.from };
         other.meets_earlier(source)
     }
 }
@@ -230,11 +225,7 @@ mod tests {
                             })
                         };
                         let found = [offset.meets_earlier(&source), offset.meets_later(&source)];
-                        assert_eq!(
-                            found,
-                            [apart(1), apart(-1)],
-                            "{period} {jitter} {from} {to}"
-                        );
+                        assert_eq!(found, [apart(1), apart(-1)], "{period} {jitter} {from} {to}");
                         met[usize::from(found[0])] += 1;
                     }
                 }

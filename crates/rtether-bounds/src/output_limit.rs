@@ -209,18 +209,12 @@ impl Limit {
 
     /// Returns the limit of a timer that expires at least this much apart.
     pub(crate) const fn timed(distance: i64) -> Self {
-        Self {
-            is_timer: true,
-            ..Self::spaced(distance)
-        }
+        Self { is_timer: true, ..Self::spaced(distance) }
     }
 
     /// Returns the limit of the gap of a flow (`discipline::spacer`).
     pub(crate) const fn of_spacer(gap: i64) -> Self {
-        Self {
-            by: Limiter::Spacer,
-            ..Self::timed(gap)
-        }
+        Self { by: Limiter::Spacer, ..Self::timed(gap) }
     }
 
     /// Returns whether the releases of a flow behind its spacer are below the limit at any time.
@@ -339,13 +333,7 @@ pub(crate) fn apply<'a>(limited: impl Iterator<Item = Limited<'a>> + Clone, load
                 (load.period, load.jitter) = (limit.alone, add(limit.alone_ahead, one.drift));
                 (load.burst, load.packets) = (1, 1);
             }
-            first.push(First {
-                key,
-                load: index,
-                together,
-                ahead: limit.jitter,
-                delays,
-            });
+            first.push(First { key, load: index, together, ahead: limit.jitter, delays });
             continue;
         };
         (load.burst, load.packets) = (0, 0);
@@ -368,10 +356,7 @@ impl Limited<'_> {
     /// Returns what loads have in common that share a limit at a place.
     fn key(&self, loads: &[Load]) -> Key {
         let group = loads[self.load].group;
-        (
-            [self.limit.shared, self.queue.into(), group],
-            self.limit.period,
-        )
+        ([self.limit.shared, self.queue.into(), group], self.limit.period)
     }
 }
 
@@ -385,11 +370,7 @@ fn above_policers<'a>(limited: impl Iterator<Item = Limited<'a>>, loads: &[Load]
         let (load, limit) = (&loads[one.load], one.limit);
         let octets = i128::from(load.burst) * i128::from(limit.charge[1]);
         let rate = (octets << PLACES) / i128::from(load.period) + 1;
-        let rate = if load.jitter < JITTER_MAX {
-            rate
-        } else {
-            i128::MAX
-        };
+        let rate = if load.jitter < JITTER_MAX { rate } else { i128::MAX };
         let key = one.key(loads);
         match brought.iter_mut().find(|known| known.0 == key) {
             Some(known) => known.2 = known.2.saturating_add(rate),
@@ -448,28 +429,15 @@ mod tests {
 
     fn fixed(depth: u64, mtu: u64) -> Config {
         let period = Duration::from_ps(100);
-        let mode = Mode::Fixed(Fixed {
-            depth: Bytes::new(depth),
-            period,
-        });
-        let limits = Limits {
-            mtu: Bytes::new(mtu),
-            ..Limits::default()
-        };
+        let mode = Mode::Fixed(Fixed { depth: Bytes::new(depth), period });
+        let limits = Limits { mtu: Bytes::new(mtu), ..Limits::default() };
         Config { mode, limits }
     }
 
     /// Oracle: the theorem in the documentation of the smoother, `2 D - 1 + M + D floor(t / P)`.
     #[test]
     fn a_staircase_is_above_the_curve_of_a_bucket() {
-        for (depth, mtu) in [
-            (1500, 1500),
-            (1, 7),
-            (4, 9),
-            (5, 4),
-            (700, 1500),
-            (4000, 1500),
-        ] {
+        for (depth, mtu) in [(1500, 1500), (1, 7), (4, 9), (5, 4), (700, 1500), (4000, 1500)] {
             let config = fixed(depth, mtu);
             let limit = Limit::of_smoother(&config, [40, 1500], 3).unwrap();
             let [depth, mtu] = [depth, mtu].map(|size| i64::try_from(size).unwrap());
@@ -493,19 +461,12 @@ mod tests {
         let period = Duration::from_ms(10).as_ps();
         assert_eq!(limit.amount, 4500);
         assert_eq!((limit.period, limit.jitter), (period, period));
-        let literal = Mode::Adaptive(Adaptive {
-            forgive_debt: true,
-            ..Adaptive::HIMD
-        });
+        let literal = Mode::Adaptive(Adaptive { forgive_debt: true, ..Adaptive::HIMD });
         assert_eq!(Limit::of_smoother(&Config::new(literal), [40; 2], 3), None);
     }
 
     fn loaded(cost: i64) -> Load {
-        Load {
-            jitter: INFINITE,
-            group: 7,
-            ..Load::periodic(cost, 1)
-        }
+        Load { jitter: INFINITE, group: 7, ..Load::periodic(cost, 1) }
     }
 
     /// Oracle: by hand. A processor takes 10 for packets of 2 and 30 for packets of 8.
@@ -523,10 +484,7 @@ mod tests {
         };
         let mut alone = [loaded(2)];
         apply([limited(0, 5, 0)].into_iter(), &mut alone);
-        assert_eq!(
-            (alone[0].period, alone[0].burst, alone[0].jitter),
-            (10, 1, 5)
-        );
+        assert_eq!((alone[0].period, alone[0].burst, alone[0].jitter), (10, 1, 5));
         let mut both = [loaded(2), loaded(8)];
         apply([limited(0, 5, 0), limited(1, 0, 40)].into_iter(), &mut both);
         // 30 are three short packets, which take 6, or a long one, which takes 8: four times 2.
@@ -540,19 +498,10 @@ mod tests {
     fn a_window_limits_no_flow_that_shares_the_limit() {
         let limit = Limit::of_processor([10; 2], 10, 3);
         let service = Service::fixed(2, 2);
-        let limited = |load| Limited {
-            load,
-            limit: &limit,
-            service: &service,
-            queue: 0,
-            drift: 0,
-            least: 0,
-        };
+        let limited =
+            |load| Limited { load, limit: &limit, service: &service, queue: 0, drift: 0, least: 0 };
         let windows = |own: [i64; 2]| {
-            let mut loads = own.map(|in_flight| Load {
-                in_flight,
-                ..loaded(2)
-            });
+            let mut loads = own.map(|in_flight| Load { in_flight, ..loaded(2) });
             apply([limited(0), limited(1)].into_iter(), &mut loads);
             loads.map(|load| load.in_flight)
         };

@@ -31,11 +31,6 @@ pub(crate) struct Passage {
 impl Passage {
     /// Returns the passage of a flow with another number, with its visits moved.
     pub(crate) fn moved(&self, flow: u32, visit: impl Fn(u32) -> u32) -> Self {
-        Self {
-            flow,
-            parent: visit(self.parent),
-            visits: self.visits.map(visit),
-            ..self.clone()
-        }
+        Self { flow, parent: visit(self.parent), visits: self.visits.map(visit), ..self.clone() }
     }
 }

@@ -67,10 +67,7 @@ pub(crate) enum ServerKind {
 }
 
 /// One flow at one place.
-#[allow(
-    clippy::struct_excessive_bools,
-    reason = "facts that do not exclude each other"
-)]
+#[allow(clippy::struct_excessive_bools, reason = "facts that do not exclude each other")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Visit {
     pub(crate) flow: u32,
@@ -116,12 +113,7 @@ pub(crate) struct Visit {
 impl Visit {
     /// Returns whether two visits are equal apart from the numbers of flow, parent and limit.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
-        let without_numbers = |visit: &Self| Self {
-            flow: 0,
-            parent: 0,
-            limit: 0,
-            ..visit.clone()
-        };
+        let without_numbers = |visit: &Self| Self { flow: 0, parent: 0, limit: 0, ..visit.clone() };
         without_numbers(self) == without_numbers(other)
     }
 }
@@ -205,10 +197,7 @@ impl Rows {
                 next[row as usize] += 1;
             }
         }
-        Self {
-            starts,
-            items: sorted,
-        }
+        Self { starts, items: sorted }
     }
 
     /// Returns the list of an index.
@@ -228,11 +217,7 @@ impl Plant {
             .zip(0u32..)
             .map(|(flow, index)| {
                 let waits = matches!(flow.traffic, Traffic::Adaptive { .. });
-                let round_trip = if waits {
-                    plant.round_trip_min(index)
-                } else {
-                    0
-                };
+                let round_trip = if waits { plant.round_trip_min(index) } else { 0 };
                 if plant.is_prompt(index) {
                     Source::of_releases(&flow.traffic, round_trip)
                 } else if connection::may_overtake(network, flow) {
@@ -247,11 +232,8 @@ impl Plant {
         }
         let count = u32::try_from(plant.visits.len()).unwrap_or(NONE);
         let visits = &plant.visits;
-        let members = Rows::collect(
-            plant.servers.len(),
-            |visit| visits[visit as usize].server,
-            0..count,
-        );
+        let members =
+            Rows::collect(plant.servers.len(), |visit| visits[visit as usize].server, 0..count);
         plant.members = members;
         plant.leads_on = plant.find_ways();
         plant.expect_losses();
@@ -311,11 +293,8 @@ impl Plant {
             };
             if let Some(due) = deadlines.at(visit.flow as usize, port) {
                 visit.queue = deadline::DUE;
-                visit.due = if is_divided_anew {
-                    deadline::ANY_ORDER
-                } else {
-                    due.as_ps().min(INFINITE)
-                };
+                visit.due =
+                    if is_divided_anew { deadline::ANY_ORDER } else { due.as_ps().min(INFINITE) };
             }
         }
     }
@@ -334,10 +313,7 @@ impl Plant {
         let mut loops = ends.filter_map(|end| match end {
             Err(
                 reason @ (Reason::FloodingLoop { .. }
-                | Reason::Access {
-                    obstacle: AccessObstacle::Frame,
-                    ..
-                }),
+                | Reason::Access { obstacle: AccessObstacle::Frame, .. }),
             ) => Some(reason),
             _ => None,
         });
@@ -377,10 +353,7 @@ impl Plant {
             let parent = &self.visits[visit.parent as usize];
             let (all, own) = (
                 cost(parent),
-                times(
-                    servers[parent.server as usize].interface_per_octet,
-                    parent.sizes[0],
-                ),
+                times(servers[parent.server as usize].interface_per_octet, parent.sizes[0]),
             );
             let server = &servers[parent.server as usize];
             let is_mixed = server.is_cut_through && tags[parent.server as usize] == [true; 2];
@@ -388,11 +361,7 @@ impl Plant {
             let visit = &mut self.visits[index];
             visit.gap.min = add(visit.gap.min, own);
             visit.gap.max = add(visit.gap.max, add(all.max, server.latency_jitter));
-            let spread = if all.max < INFINITE {
-                all.max - all.min
-            } else {
-                INFINITE
-            };
+            let spread = if all.max < INFINITE { all.max - all.min } else { INFINITE };
             let spread = add(spread, server.latency_jitter);
             visit.slack = add(visit.slack, add(spread, header));
         }
@@ -558,9 +527,7 @@ impl Plant {
             let parent = self.visits[at as usize].parent;
             (parent != NONE).then_some(parent)
         };
-        core::iter::successors(Some(visit), parent)
-            .last()
-            .unwrap_or(visit)
+        core::iter::successors(Some(visit), parent).last().unwrap_or(visit)
     }
 
     /// Returns a lower bound on the time from a request to its answer.
@@ -570,9 +537,7 @@ impl Plant {
     fn round_trip_min(&self, flow: u32) -> i64 {
         let own = self.first_of(flow).stream..self.first_of(flow + 1).stream;
         let own = self.streams[own].iter();
-        own.map(|stream| self.latency_min(stream))
-            .min()
-            .unwrap_or(0)
+        own.map(|stream| self.latency_min(stream)).min().unwrap_or(0)
     }
 }
 
@@ -587,9 +552,5 @@ fn sort_members(visits: &[Visit], members: &mut [u32]) {
 /// Returns the place that limits the packets of a visit together: the previous one, if it spaces
 /// them.
 pub(crate) fn group_of(visits: &[Visit], visit: &Visit) -> u32 {
-    if visit.ratio.is_some() {
-        visits[visit.parent as usize].server
-    } else {
-        NONE
-    }
+    if visit.ratio.is_some() { visits[visit.parent as usize].server } else { NONE }
 }

@@ -61,19 +61,13 @@ fn arrivals(passage: &Passage, plant: &Plant, solution: &Solution) -> Option<[i6
     };
     match spaced.filter(|&spaced| !is_sparse(spaced)) {
         Some((period, jitter)) => Some([period, 1, jitter]),
-        None => source
-            .is_limited()
-            .then_some([source.period, source.burst, own]),
+        None => source.is_limited().then_some([source.period, source.burst, own]),
     }
 }
 
 /// Returns by how much the time from the place before a policer varies.
 const fn varies(passage: &Passage) -> i64 {
-    if passage.gap.max < INFINITE {
-        passage.gap.max - passage.gap.min
-    } else {
-        INFINITE
-    }
+    if passage.gap.max < INFINITE { passage.gap.max - passage.gap.min } else { INFINITE }
 }
 
 /// Returns the jitter of the releases of a flow at a policer.
@@ -130,9 +124,7 @@ pub(crate) fn exceeded(plant: &Plant, solution: &Solution) -> Vec<Policer> {
     let mut certain = Vec::new();
     let mut unknown = Vec::new();
     for (policer, (police, own)) in offered {
-        let burst = own
-            .at_once
-            .saturating_add(sum_up(own.early.iter().copied()));
+        let burst = own.at_once.saturating_add(sum_up(own.early.iter().copied()));
         let is_kept = sum_up(own.flows.iter().copied()) <= i128::from(police.rate.as_bps())
             && burst <= i128::from(police.burst.get());
         if own.has_unlimited || !is_kept {

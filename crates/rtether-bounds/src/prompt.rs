@@ -112,10 +112,7 @@ pub(crate) fn solve_promptly(
         let Some(stage) = stages.last() else {
             return (plant, stages);
         };
-        let mut more = Lacks {
-            exceeded: exceeded(&plant, &stage.solution),
-            ..Lacks::default()
-        };
+        let mut more = Lacks { exceeded: exceeded(&plant, &stage.solution), ..Lacks::default() };
         if more.exceeded.is_empty() {
             more = lacks(&plant, &stage.solution, flows);
         }
@@ -131,11 +128,7 @@ pub(crate) fn solve_promptly(
         let mut policers = core::mem::take(&mut plant.exceeded);
         policers.extend(more.exceeded);
         policers.sort_unstable();
-        let unproved = Unproved {
-            delayed: &delayed,
-            irregular: &irregular,
-            exceeded: &policers,
-        };
+        let unproved = Unproved { delayed: &delayed, irregular: &irregular, exceeded: &policers };
         let ways = atlas.follow_without(network, flows, unproved);
         plant = Plant::complete(ways, network, flows);
         (plant.delayed, plant.irregular, plant.exceeded) = (delayed, irregular, policers);
@@ -171,21 +164,12 @@ fn lacks(plant: &Plant, solution: &Solution, flows: &[Flow]) -> Lacks {
         let (Some(tcp), false) = (&flow.connection, is_known) else {
             continue;
         };
-        let proof = Proof {
-            plant,
-            solution,
-            flow,
-            number,
-            tcp,
-        };
+        let proof = Proof { plant, solution, flow, number, tcp };
         let ways = connection.ways.as_ref();
         let has_rules = ways.is_some_and(Ways::has_rules);
         match proof.of(ways) {
             Err(_) if has_rules => found.irregular.push(number),
-            Err(reason) => found.delayed.push(Delayed {
-                flow: number,
-                reason,
-            }),
+            Err(reason) => found.delayed.push(Delayed { flow: number, reason }),
             Ok(is_proved) if !is_proved => found.irregular.push(number),
             Ok(_) => {}
         }
@@ -215,11 +199,7 @@ impl Proof<'_> {
             // The answer may carry the acknowledgement, or it is the only one that does.
             let total = self.time(back.end)?;
             let is_carried = ways.returns.rule == Rule::Carried;
-            round = round.max(if is_carried {
-                total
-            } else {
-                total - back.after
-            });
+            round = round.max(if is_carried { total } else { total - back.after });
             let own = self.returned(back.returns)?.unwrap_or(0);
             let answered = own.max(add(total, there));
             let size = self.flow.reply.map_or(Bytes::ZERO, |reply| reply.payload);
@@ -228,11 +208,8 @@ impl Proof<'_> {
             self.leaves_at_once(size, if is_next { 0 } else { answered })?;
             let source = self.source();
             let next = add(add(source.period, source.jitter), there);
-            let last = if is_next && back.returns.late.is_none() {
-                answered.max(next)
-            } else {
-                answered
-            };
+            let last =
+                if is_next && back.returns.late.is_none() { answered.max(next) } else { answered };
             self.is_in_time(last, back.returns)?;
             is_proved &= !is_carried || self.is_answered_first(ways, back)?;
             is_proved &= !is_next || total < source.period - source.jitter;
@@ -293,23 +270,15 @@ impl Proof<'_> {
     }
 
     fn fails(&self, obstacle: ConnectionObstacle) -> Reason {
-        Reason::Connection {
-            flow: FlowId(self.number),
-            obstacle,
-        }
+        Reason::Connection { flow: FlowId(self.number), obstacle }
     }
 
     /// Returns what may destroy a segment, or change the order of segments.
     fn loses(&self, ways: &Ways) -> Option<ConnectionObstacle> {
         // All other ways are parts of these.
-        let back = ways
-            .back
-            .map(|back| [Some(back.end), back.returns.at_once, back.returns.late]);
+        let back = ways.back.map(|back| [Some(back.end), back.returns.at_once, back.returns.late]);
         let there = [ways.returns.at_once, Some(ways.there)];
-        let ends = there
-            .into_iter()
-            .chain(back.into_iter().flatten())
-            .flatten();
+        let ends = there.into_iter().chain(back.into_iter().flatten()).flatten();
         let mut visits = ends.flat_map(|(last, _)| self.plant.way_to(last));
         visits.find_map(|visit| {
             if visit.is_policed {

@@ -46,12 +46,7 @@ pub(crate) fn report(
     let (mut ports, mut stacks) = (Vec::new(), Vec::new());
     let mut loads = Vec::new();
     for (index, server) in (0u32..).zip(&plant.servers) {
-        loads_of(
-            plant,
-            (&solution.jitter, &solution.drift),
-            index,
-            &mut loads,
-        );
+        loads_of(plant, (&solution.jitter, &solution.drift), index, &mut loads);
         let load = PlaceLoad::of(plant, solution, index, &mut loads);
         match server.kind {
             ServerKind::Switch(port) | ServerKind::Station(port) => ports.push(PortBound {
@@ -64,11 +59,8 @@ pub(crate) fn report(
                 queueing: load.queueing,
             }),
             ServerKind::Stack { node, is_receiver } => {
-                let segment = if is_receiver {
-                    Segment::ReceiveStack
-                } else {
-                    Segment::TalkerStack
-                };
+                let segment =
+                    if is_receiver { Segment::ReceiveStack } else { Segment::TalkerStack };
                 stacks.push(load.processor(plant, node, segment, &mut loads));
             }
             ServerKind::Router(node) => {
@@ -84,10 +76,8 @@ pub(crate) fn report(
     }
     let found = (&*ports, &*stacks);
     let stores = stores(network, flows, (plant, solution), found);
-    let Conditions {
-        droppers,
-        streams: conditions,
-    } = conditions(network, flows.len(), plant, &stores);
+    let Conditions { droppers, streams: conditions } =
+        conditions(network, flows.len(), plant, &stores);
     let streams = joined(streams);
     let conditions = of_bounds(conditions, &streams);
     Analysis {
@@ -113,8 +103,7 @@ fn of_bounds(
     streams: &[StreamBound],
 ) -> Vec<Option<Condition>> {
     let both = conditions.into_iter().zip(streams);
-    both.map(|(condition, own)| condition.filter(|_| own.bound.is_ok()))
-        .collect()
+    both.map(|(condition, own)| condition.filter(|_| own.bound.is_ok())).collect()
 }
 
 /// Joins the copies of each stream in two networks: its bound is the largest of theirs, as that
@@ -135,15 +124,8 @@ fn joined(copies: impl Iterator<Item = StreamBound>) -> Vec<StreamBound> {
 fn larger(one: Result<Bound, Reason>, other: Result<Bound, Reason>) -> Result<Bound, Reason> {
     let (one, other) = (one?, other?);
     let latency_min = one.latency_min.min(other.latency_min);
-    let larger = if other.latency > one.latency {
-        other
-    } else {
-        one
-    };
-    Ok(Bound {
-        latency_min,
-        ..larger
-    })
+    let larger = if other.latency > one.latency { other } else { one };
+    Ok(Bound { latency_min, ..larger })
 }
 
 /// Returns the bound that the solution gives for one stream.
@@ -180,11 +162,7 @@ fn open_flows(plant: &Plant) -> Vec<OpenFlow> {
         .filter(is_open)
         .map(|(flow, source)| OpenFlow {
             flow: FlowId(flow),
-            limit: if source.closed.is_some() {
-                FlowLimit::Window
-            } else {
-                FlowLimit::Line
-            },
+            limit: if source.closed.is_some() { FlowLimit::Window } else { FlowLimit::Line },
         })
         .collect();
     // The first limit on the path counts, but a smoother goes before a stack.
@@ -230,11 +208,7 @@ fn bound(
         return Err(reason(plant, solution, last, stream.flow));
     };
     let latency = Duration::from_ps(total);
-    let method = if solution.is_cyclic {
-        Method::FixedPoint
-    } else {
-        Method::TotalFlow
-    };
+    let method = if solution.is_cyclic { Method::FixedPoint } else { Method::TotalFlow };
     Ok(Bound {
         latency,
         latency_min: Duration::from_ps(plant.latency_min(stream)),
@@ -253,10 +227,7 @@ fn special(plant: &Plant, number: u32, flow: &Flow) -> Option<Reason> {
             return None;
         }
         let known = plant.delayed.iter().find(|own| own.flow == number);
-        let releases = || Reason::Connection {
-            flow: id,
-            obstacle: connection::obstacle_of(flow),
-        };
+        let releases = || Reason::Connection { flow: id, obstacle: connection::obstacle_of(flow) };
         return Some(known.map_or_else(releases, |own| own.reason.clone()));
     }
     if flow.is_published() {
@@ -318,10 +289,7 @@ fn hops(plant: &Plant, waits: &[i64], last: u32, end: Gap) -> Vec<HopBound> {
             passage -= visit.thinking;
             let at = place(&plant.servers[visit.server as usize], visit);
             hops.push(HopBound {
-                place: Place {
-                    segment: Segment::Application,
-                    port: PortId::first(at.port.node),
-                },
+                place: Place { segment: Segment::Application, port: PortId::first(at.port.node) },
                 queueing: Duration::ZERO,
                 passage: Duration::from_ps(visit.thinking),
             });
@@ -342,35 +310,25 @@ fn hops(plant: &Plant, waits: &[i64], last: u32, end: Gap) -> Vec<HopBound> {
 /// Returns where a packet was held for an address before its first visit.
 pub(crate) fn held_at(plant: &Plant, visit: &Visit) -> Place {
     let at = place(&plant.servers[visit.server as usize], visit);
-    Place {
-        segment: Segment::TalkerStack,
-        port: PortId::first(at.port.node),
-    }
+    Place { segment: Segment::TalkerStack, port: PortId::first(at.port.node) }
 }
 
 /// Returns where a visit is.
 pub(crate) fn place(server: &Server, visit: &Visit) -> Place {
     match server.kind {
-        ServerKind::Switch(port) => Place {
-            segment: Segment::SwitchQueue,
-            port,
-        },
-        ServerKind::Station(port) | ServerKind::Smoother(port) => Place {
-            segment: Segment::DriverQueue,
-            port,
-        },
-        ServerKind::Spacer(node) => Place {
-            segment: Segment::TalkerStack,
-            port: PortId::first(node),
-        },
-        ServerKind::Router(node) => Place {
-            segment: Segment::SwitchLatency,
-            port: PortId::first(node),
-        },
-        ServerKind::Tasks { node } => Place {
-            segment: Segment::Application,
-            port: PortId::first(node),
-        },
+        ServerKind::Switch(port) => Place { segment: Segment::SwitchQueue, port },
+        ServerKind::Station(port) | ServerKind::Smoother(port) => {
+            Place { segment: Segment::DriverQueue, port }
+        }
+        ServerKind::Spacer(node) => {
+            Place { segment: Segment::TalkerStack, port: PortId::first(node) }
+        }
+        ServerKind::Router(node) => {
+            Place { segment: Segment::SwitchLatency, port: PortId::first(node) }
+        }
+        ServerKind::Tasks { node } => {
+            Place { segment: Segment::Application, port: PortId::first(node) }
+        }
         ServerKind::Stack { node, .. } => Place {
             segment: if visit.is_inbound && visit.service.max() == 0 {
                 Segment::ReceiveQueue
@@ -391,9 +349,7 @@ fn shared_medium(plant: &Plant, last: u32) -> Option<Reason> {
         server.obstacle.as_ref()
     });
     let shared = |obstacle: Option<&Reason>| {
-        obstacle
-            .filter(|own| matches!(own, Reason::SharedMedium { .. }))
-            .cloned()
+        obstacle.filter(|own| matches!(own, Reason::SharedMedium { .. })).cloned()
     };
     obstacles.find_map(shared)
 }
@@ -412,10 +368,7 @@ pub(crate) fn reason(plant: &Plant, solution: &Solution, last: u32, flow: u32) -
     let place_of = |server: u32| {
         let visit = plant.members.of(server).first();
         let visit = visit.map_or(last, |&visit| visit);
-        place(
-            &plant.servers[server as usize],
-            &plant.visits[visit as usize],
-        )
+        place(&plant.servers[server as usize], &plant.visits[visit as usize])
     };
     match first {
         Some(Cause::Obstacle(server)) => {
@@ -425,18 +378,14 @@ pub(crate) fn reason(plant: &Plant, solution: &Solution, last: u32, flow: u32) -
                 obstacle: AccessObstacle::NoTurn,
             })
         }
-        Some(Cause::Layer(server, part)) => Reason::EndNodeLayer {
-            node: place_of(server).port.node,
-            part,
-        },
-        Some(Cause::Overload(server, utilization_ppm)) => Reason::Overload {
-            place: place_of(server),
-            utilization_ppm,
-        },
+        Some(Cause::Layer(server, part)) => {
+            Reason::EndNodeLayer { node: place_of(server).port.node, part }
+        }
+        Some(Cause::Overload(server, utilization_ppm)) => {
+            Reason::Overload { place: place_of(server), utilization_ppm }
+        }
         Some(Cause::Flow(flow)) => Reason::UnlimitedArrivals { flow: FlowId(flow) },
-        Some(Cause::Cycle(server)) => Reason::Cycle {
-            place: place_of(server),
-        },
+        Some(Cause::Cycle(server)) => Reason::Cycle { place: place_of(server) },
         Some(Cause::OutOfRange) => Reason::OutOfRange,
         // All waits are finite, but their sum is not.
         None if plant.sources[flow as usize].is_limited() => Reason::OutOfRange,

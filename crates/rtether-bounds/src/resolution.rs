@@ -66,9 +66,7 @@ fn exchanges(network: &Network, flows: &[Flow]) -> Vec<Resolution> {
     };
     let ends = |flow: &Flow| {
         let listeners = flow.listeners.iter().copied();
-        core::iter::once(flow.talker)
-            .chain(listeners)
-            .collect::<Vec<_>>()
+        core::iter::once(flow.talker).chain(listeners).collect::<Vec<_>>()
     };
     let published = flows.iter().filter(|flow| flow.is_published());
     let participants: Vec<NodeId> = published.flat_map(ends).collect();
@@ -105,27 +103,14 @@ impl Resolution {
     fn flow(&self, network: &Network) -> Flow {
         let arp = network.end_station(self.from).and_then(|own| own.arp);
         let arp = arp.unwrap_or_default();
-        let min_gap = if self.obstacle.is_none() {
-            arp.lifetime
-        } else {
-            arp.lifetime.min(arp.retry)
-        };
-        let traffic = Traffic::Sporadic {
-            min_gap,
-            mean_gap: min_gap,
-            burst: 1,
-        };
+        let min_gap =
+            if self.obstacle.is_none() { arp.lifetime } else { arp.lifetime.min(arp.retry) };
+        let traffic = Traffic::Sporadic { min_gap, mean_gap: min_gap, burst: 1 };
         Flow {
             encapsulation: Encapsulation::Arp,
             delivery: Delivery::Multicast,
-            tag: self.vid.map(|vid| Tag {
-                pcp: Pcp::default(),
-                vid,
-            }),
-            reply: Some(Reply {
-                payload: Bytes::ZERO,
-                after: Duration::ZERO,
-            }),
+            tag: self.vid.map(|vid| Tag { pcp: Pcp::default(), vid }),
+            reply: Some(Reply { payload: Bytes::ZERO, after: Duration::ZERO }),
             ..Flow::new("ARP".into(), self.from, vec![self.to], Bytes::ZERO, traffic)
         }
     }
@@ -156,10 +141,9 @@ impl Resolution {
         let obstacle = match longest.flatten() {
             _ if is_lossy => ResolutionObstacle::Losses,
             None => ResolutionObstacle::Unbounded,
-            Some(time) if time >= retry => ResolutionObstacle::Late {
-                answered: Duration::from_ps(time),
-                retry: arp.retry,
-            },
+            Some(time) if time >= retry => {
+                ResolutionObstacle::Late { answered: Duration::from_ps(time), retry: arp.retry }
+            }
             Some(time) if time <= self.max => return false,
             Some(_) if round >= GIVEN_UP => ResolutionObstacle::Unbounded,
             Some(time) if round >= SLOW => {

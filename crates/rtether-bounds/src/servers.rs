@@ -64,11 +64,7 @@ pub(crate) struct Inside {
 }
 
 impl Inside {
-    const NONE: Self = Self {
-        tasks: NONE,
-        stack: [NONE; 2],
-        smoother: NONE,
-    };
+    const NONE: Self = Self { tasks: NONE, stack: [NONE; 2], smoother: NONE };
 
     /// Returns the processor of the stack that a packet takes.
     pub(crate) fn stack(&self, is_outbound: bool) -> u32 {
@@ -97,10 +93,7 @@ impl Sites {
             if let NodeKind::EndStation(station) = &node.kind {
                 sites.stations[id.index()] = add_station(id, station, servers);
             }
-            if network
-                .switch(id)
-                .is_some_and(|switch| switch.router.is_some())
-            {
+            if network.switch(id).is_some_and(|switch| switch.router.is_some()) {
                 let processor = inside(ServerKind::Router(id), true, Discipline::Fifo);
                 sites.stations[id.index()].stack = [add(servers, processor); 2];
             }
@@ -189,16 +182,10 @@ fn inside(kind: ServerKind, spaces: bool, discipline: Discipline) -> Server {
 fn add_station(node: NodeId, station: &EndStation, servers: &mut Vec<Server>) -> Inside {
     let mut found = Inside::NONE;
     if let Some(tasks) = &station.tasks {
-        let discipline = if tasks.messages_first {
-            Discipline::Preemptive
-        } else {
-            Discipline::Fifo
-        };
+        let discipline =
+            if tasks.messages_first { Discipline::Preemptive } else { Discipline::Fifo };
         let spaces = discipline == Discipline::Fifo;
-        found.tasks = add(
-            servers,
-            inside(ServerKind::Tasks { node }, spaces, discipline),
-        );
+        found.tasks = add(servers, inside(ServerKind::Tasks { node }, spaces, discipline));
     }
     let discipline = station::discipline(station);
     let spaces = !matches!(discipline, Discipline::Preemptive);
@@ -220,11 +207,7 @@ pub(crate) fn spacers(network: &Network, flows: &[Flow], servers: &mut Vec<Serve
     let spacers = flows.iter().map(|flow| {
         let kind = ServerKind::Spacer(flow.talker);
         let is_kept = flow.kept_gap(network).is_some();
-        if is_kept {
-            add(servers, inside(kind, true, Discipline::Spacer))
-        } else {
-            NONE
-        }
+        if is_kept { add(servers, inside(kind, true, Discipline::Spacer)) } else { NONE }
     });
     spacers.collect()
 }
@@ -260,11 +243,7 @@ fn add_port(network: &Network, schemes: &Schemes<'_>, hop: &Hop, servers: &mut V
         NodeKind::Hub(_) => return NONE,
         NodeKind::EndStation(station) => {
             let driver = station::driver(station).map(Box::new);
-            let plain = if station.by_deadline {
-                Discipline::Deadline
-            } else {
-                Discipline::Fifo
-            };
+            let plain = if station.by_deadline { Discipline::Deadline } else { Discipline::Fifo };
             let discipline = driver.map_or(plain, Discipline::Driver);
             (ServerKind::Station(port), discipline)
         }
@@ -280,10 +259,7 @@ fn add_port(network: &Network, schemes: &Schemes<'_>, hop: &Hop, servers: &mut V
     let (discipline, unscheduled) = match turns {
         Some(Ok(turns)) => (Discipline::Access(turns), None),
         Some(Err(reason)) => (discipline, Some(reason)),
-        None => (
-            discipline,
-            is_shared.then_some(Reason::SharedMedium { port }),
-        ),
+        None => (discipline, is_shared.then_some(Reason::SharedMedium { port })),
     };
     let obstacle = if unscheduled.is_some() {
         unscheduled
@@ -292,9 +268,8 @@ fn add_port(network: &Network, schemes: &Schemes<'_>, hop: &Hop, servers: &mut V
     } else {
         None
     };
-    let interfaces = [hop.egress.node, hop.ingress.node]
-        .into_iter()
-        .filter_map(|node| interface(network, node));
+    let interfaces =
+        [hop.egress.node, hop.ingress.node].into_iter().filter_map(|node| interface(network, node));
     let switch = network.switch(hop.ingress.node);
     add(
         servers,
@@ -305,9 +280,7 @@ fn add_port(network: &Network, schemes: &Schemes<'_>, hop: &Hop, servers: &mut V
             spaces: !is_shared && octet.is_some(),
             obstacle,
             curve: ServiceCurve::new(octet.unwrap_or(0), discipline.pauses()),
-            interface_per_octet: interfaces
-                .map(|(cost, _)| cost.per_octet.as_ps())
-                .fold(0, add_up),
+            interface_per_octet: interfaces.map(|(cost, _)| cost.per_octet.as_ps()).fold(0, add_up),
             latency_jitter: switch.map_or(0, |switch| switch.latency_jitter.as_ps()),
             is_cut_through: switch.is_some_and(|switch| switch.mode == ForwardingMode::CutThrough),
             discipline,
@@ -330,26 +303,18 @@ fn interface(network: &Network, node: NodeId) -> Option<(Cost, Duration)> {
 /// is the same for all frames in a run.
 fn flight(network: &Network, hop: &Hop) -> Gap {
     let link = &network.links[hop.link.index()];
-    let interfaces = [hop.egress.node, hop.ingress.node]
-        .into_iter()
-        .filter_map(|node| interface(network, node));
+    let interfaces =
+        [hop.egress.node, hop.ingress.node].into_iter().filter_map(|node| interface(network, node));
     let interfaces = interfaces.map(|(cost, more)| constant(cost.base, more));
     let switch = network.switch(hop.ingress.node);
     let latency = switch.map(|switch| constant(switch.latency, switch.unknown_latency));
     let hub = network.hub(hop.egress.node).map(|hub| hub.delay);
     let known = [Some(link.propagation), hub].into_iter().flatten();
     let known = known.map(|time| constant(time, Duration::ZERO));
-    known
-        .chain(interfaces)
-        .chain(latency)
-        .fold(Gap::default(), Gap::then)
+    known.chain(interfaces).chain(latency).fold(Gap::default(), Gap::then)
 }
 
 /// Returns a time that is the same for all frames in a run.
 fn constant(least: Duration, more: Duration) -> Gap {
-    Gap {
-        min: least.as_ps(),
-        max: add_up(least.as_ps(), more.as_ps()),
-        constant: more.as_ps(),
-    }
+    Gap { min: least.as_ps(), max: add_up(least.as_ps(), more.as_ps()), constant: more.as_ps() }
 }

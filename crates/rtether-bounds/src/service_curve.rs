@@ -35,20 +35,12 @@ impl ServiceCurve {
     /// Returns the curve of a server that does `octet` picoseconds of work per octet, without
     /// latency.
     pub(crate) const fn new(octet: i64, pauses: bool) -> Self {
-        Self {
-            octet,
-            share: Share::WHOLE,
-            latency: 0,
-            pauses,
-        }
+        Self { octet, share: Share::WHOLE, latency: 0, pauses }
     }
 
     /// Returns the curve behind `work` that the server does first.
     pub(crate) fn behind(self, work: i64) -> Self {
-        Self {
-            latency: add(self.latency, work),
-            ..self
-        }
+        Self { latency: add(self.latency, work), ..self }
     }
 }
 
@@ -66,9 +58,7 @@ impl Share {
     /// Returns a share of this number of parts; `None` unless it is above zero and at most the whole.
     pub(crate) fn of(parts: i128) -> Option<Self> {
         let parts = i64::try_from(parts).ok()?;
-        (1..=Self::DENOMINATOR)
-            .contains(&parts)
-            .then_some(Self(parts))
+        (1..=Self::DENOMINATOR).contains(&parts).then_some(Self(parts))
     }
 
     /// Returns the time that work takes, rounded up.
@@ -86,8 +76,7 @@ impl Share {
         let least = i128::from(load.least) * i128::from(Self::DENOMINATOR) / i128::from(self.0);
         let parts = i128::from(load.excess.of);
         let (cost, excess) = Excess::round_up(
-            load.exact(parts)
-                .saturating_mul(i128::from(Self::DENOMINATOR)),
+            load.exact(parts).saturating_mul(i128::from(Self::DENOMINATOR)),
             parts.saturating_mul(self.0.into()),
         );
         Load {

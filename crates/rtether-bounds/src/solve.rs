@@ -81,10 +81,7 @@ pub(crate) fn solve_after(
         });
         let solution = Solver::new(plant, components.clone(), before).run();
         let impatient = impatient(plant, &solution);
-        stages.push(Stage {
-            sources: plant.sources.clone(),
-            solution,
-        });
+        stages.push(Stage { sources: plant.sources.clone(), solution });
         if impatient.is_empty() {
             return stages;
         }
@@ -267,11 +264,8 @@ impl<'a> Solver<'a> {
             let place = parent.map_or(visit.server, |parent| parent.server);
             let cause = |of: &[Option<Cause>]| of.get(visit.parent as usize).copied().flatten();
             let first = cause(&self.solution.cause).or(cause(&self.solution.jitter_cause));
-            let beyond = if self.solution.is_cyclic {
-                Cause::Cycle(place)
-            } else {
-                Cause::OutOfRange
-            };
+            let beyond =
+                if self.solution.is_cyclic { Cause::Cycle(place) } else { Cause::OutOfRange };
             self.solution.jitter_cause[id] = first.or(Some(beyond));
         }
         let wait = self.solution.wait.get(visit.parent as usize);
@@ -361,10 +355,7 @@ impl<'a> Solver<'a> {
             for (&visit, found) in members.iter().zip(&self.scratch.waits) {
                 let wait = found.unwrap_or(INFINITE);
                 let id = visit as usize;
-                assert!(
-                    wait <= self.solution.wait[id],
-                    "no fixed point at visit {id}"
-                );
+                assert!(wait <= self.solution.wait[id], "no fixed point at visit {id}");
             }
             for &visit in members {
                 assert!(!self.pull(visit), "no fixed point before visit {visit}");

@@ -26,11 +26,7 @@ pub(crate) const fn add(a: i64, b: i64) -> i64 {
 /// Multiplies a non-negative span; infinite on overflow.
 pub(crate) const fn times(span: i64, count: i64) -> i64 {
     let product = span.saturating_mul(count);
-    if product >= INFINITE {
-        INFINITE
-    } else {
-        product
-    }
+    if product >= INFINITE { INFINITE } else { product }
 }
 
 /// First retransmission timeout of a connection in picoseconds, before a round trip is measured
@@ -85,11 +81,9 @@ impl Source {
     /// Returns the releases of packets, or of messages.
     pub(crate) fn of_releases(traffic: &Traffic, round_trip_min: i64) -> Self {
         let (period, burst, jitter) = match *traffic {
-            Traffic::Periodic {
-                period,
-                release_jitter,
-                ..
-            } => (period.as_ps(), 1, release_jitter.as_ps().min(INFINITE - 1)),
+            Traffic::Periodic { period, release_jitter, .. } => {
+                (period.as_ps(), 1, release_jitter.as_ps().min(INFINITE - 1))
+            }
             Traffic::Sporadic { min_gap, burst, .. } => {
                 (min_gap.as_ps(), i64::from(burst.max(1)), 0)
             }
@@ -204,9 +198,6 @@ mod tests {
         assert_eq!(endless, Source::UNLIMITED);
         // A file below the window: its segments and one without data.
         let file = |octets| Source::of_window(&tcp(100, 1), Some(Bytes::new(octets)));
-        assert_eq!(
-            [7, 100, 101, 1_000].map(|own| file(own).in_flight),
-            [8, 101, 102, 102]
-        );
+        assert_eq!([7, 100, 101, 1_000].map(|own| file(own).in_flight), [8, 101, 102, 102]);
     }
 }

@@ -35,20 +35,12 @@ impl Service {
 
     /// Returns the service of a link, which is fixed for each frame size.
     pub(crate) const fn fixed(small: i64, large: i64) -> Self {
-        Self {
-            small: [small; 2],
-            large: [large; 2],
-            constant: 0,
-        }
+        Self { small: [small; 2], large: [large; 2], constant: 0 }
     }
 
     /// Returns the time from the beginning to the end of the service.
     pub(crate) fn gap(&self) -> Gap {
-        Gap {
-            min: self.min(),
-            max: self.max(),
-            constant: self.constant,
-        }
+        Gap { min: self.min(), max: self.max(), constant: self.constant }
     }
 }
 
@@ -87,18 +79,12 @@ pub(crate) fn service(
     is_outbound: bool,
     frame: &Frame,
 ) -> Service {
-    let ends = |least: Cost, cost: CostName| Ends {
-        least,
-        more: more(unknown, cost).as_ps(),
-    };
+    let ends = |least: Cost, cost: CostName| Ends { least, more: more(unknown, cost).as_ps() };
     let (costs, jitter) = match stack {
         Stack::Zero => ([ends(Cost::default(), CostName::Service); 3], None),
         Stack::IpRate { service } => {
             let base = *service;
-            let cost = Cost {
-                base,
-                ..Cost::default()
-            };
+            let cost = Cost { base, ..Cost::default() };
             ([ends(cost, CostName::Service); 3], None)
         }
         Stack::Linear(linear) => {

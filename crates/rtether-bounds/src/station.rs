@@ -36,10 +36,9 @@ pub(crate) fn discipline(station: &EndStation) -> Discipline {
     match layer.and_then(|layer| layer.receive.as_ref()) {
         None => Discipline::Fifo,
         Some(Receive::Instances { .. }) => Discipline::Preemptive,
-        Some(receive @ Receive::Queues(config)) => Discipline::Receive(ReceiveQueues {
-            selection: config.selection,
-            top: top(receive),
-        }),
+        Some(receive @ Receive::Queues(config)) => {
+            Discipline::Receive(ReceiveQueues { selection: config.selection, top: top(receive) })
+        }
     }
 }
 
@@ -85,11 +84,7 @@ pub(crate) fn driver(station: &EndStation) -> Option<Driver> {
 /// Returns the level of a packet in the smoother, and its class in the transmit queues.
 pub(crate) fn level_and_class(layer: &Layer, way: &Way<'_>, frame: &Frame) -> (Level, u8) {
     let level = layer.smoother.map(|smoothing| way.level(smoothing.rule));
-    let class = if layer.transmit.is_some() {
-        way.class(layer, frame)
-    } else {
-        0
-    };
+    let class = if layer.transmit.is_some() { way.class(layer, frame) } else { 0 };
     (level.unwrap_or(Level::Bulk), class)
 }
 
@@ -118,11 +113,7 @@ pub(crate) fn smoother_limit(
         Kind::File | Kind::Acknowledgement | Kind::Message | Kind::Part | Kind::Pure { .. } => 0,
     };
     let smallest = (frame.sizes[0] - AROUND).min(header + payload);
-    let largest = if frame.sizes[0] == frame.sizes[1] {
-        smallest
-    } else {
-        frame.sizes[1] - AROUND
-    };
+    let largest = if frame.sizes[0] == frame.sizes[1] { smallest } else { frame.sizes[1] - AROUND };
     Limit::of_smoother(&smoothing.config, [smallest, largest], place)
 }
 
@@ -147,14 +138,7 @@ pub(crate) fn task(
     // What may take no time at all does not differ by a constant.
     let is_known = least == tasks.message && task == MESSAGES;
     let constant = if is_known { message.as_ps() } else { 0 };
-    Some((
-        queue,
-        Service {
-            small: range,
-            large: range,
-            constant,
-        },
-    ))
+    Some((queue, Service { small: range, large: range, constant }))
 }
 
 /// Returns the work of the program that reads a file, for one segment.

@@ -112,18 +112,12 @@ pub(crate) fn millionths(rate: i128) -> u64 {
 fn first_horizon(groups: &[Group], loads: &[Load]) -> i64 {
     let begin = groups.iter().map(|group| {
         let own = &loads[group.range.clone()];
-        let at_once = own
-            .iter()
-            .map(|load| i128::from(load.cost) * i128::from(load.burst));
+        let at_once = own.iter().map(|load| i128::from(load.cost) * i128::from(load.burst));
         let at_once: i128 = at_once.sum();
-        group
-            .line
-            .map_or(at_once, |line| at_once.max(line.burst >> PLACES))
+        group.line.map_or(at_once, |line| at_once.max(line.burst >> PLACES))
     });
     let sum: i128 = begin.sum();
-    i64::try_from(sum.saturating_mul(2))
-        .unwrap_or(INFINITE)
-        .clamp(1_000, INFINITE)
+    i64::try_from(sum.saturating_mul(2)).unwrap_or(INFINITE).clamp(1_000, INFINITE)
 }
 
 /// Returns the time by which `base` and all arrivals are served under the long-run limits.
@@ -265,19 +259,11 @@ fn waits_of_rates(class: &mut Class<'_>) -> Result<Vec<i64>, Unbounded> {
 fn below_full(class: &mut Class<'_>) -> Result<Vec<i64>, Unbounded> {
     if class.higher.is_empty() {
         let most = class.base + distance(class.own, class.is_whole, None)?;
-        return Ok(class
-            .costs
-            .iter()
-            .map(|cost| (most - cost).max(0))
-            .collect());
+        return Ok(class.costs.iter().map(|cost| (most - cost).max(0)).collect());
     }
     let pairs = pair_up(class);
     let tails = long_run(&pairs, class)?;
-    let least = if class.is_whole {
-        meeting(&[tails.own, tails.high], class.base)
-    } else {
-        0
-    };
+    let least = if class.is_whole { meeting(&[tails.own, tails.high], class.base) } else { 0 };
     let first = first_horizon(&group(class.own), class.own)
         + first_horizon(&group(class.higher), class.higher);
     let mut wanted = first.saturating_add(class.base.saturating_mul(2));
@@ -290,16 +276,8 @@ fn below_full(class: &mut Class<'_>) -> Result<Vec<i64>, Unbounded> {
         let (own, high) = (groups(|pair| &pair.own), groups(|pair| &pair.high));
         let steps = stepped(&own, class.own).chain(stepped(&high, class.higher));
         let horizon = affordable(&steps, wanted, SEARCHED_MAX);
-        let levels: Vec<Level> = pairs
-            .iter()
-            .map(|pair| pair.level(class, horizon))
-            .collect();
-        let search = Search {
-            levels: &levels,
-            base: i128::from(class.base) * ONE,
-            least,
-            horizon,
-        };
+        let levels: Vec<Level> = pairs.iter().map(|pair| pair.level(class, horizon)).collect();
+        let search = Search { levels: &levels, base: i128::from(class.base) * ONE, least, horizon };
         let (waits, unfinished) = search.run(class.costs);
         let Some(from) = unfinished else {
             return Ok(waits);
@@ -329,9 +307,7 @@ impl Pair {
     fn level(&self, class: &Class<'_>, horizon: i64) -> Level {
         let stairs = |group: &Option<Group>, loads: &[Load]| match group {
             None => Some(Stairs::default()),
-            Some(group) => group
-                .bucket
-                .map(|_| Stairs::new(&loads[group.range.clone()], horizon)),
+            Some(group) => group.bucket.map(|_| Stairs::new(&loads[group.range.clone()], horizon)),
         };
         Level {
             own: stairs(&self.own, class.own),
@@ -352,17 +328,11 @@ fn pair_up(class: &mut Class<'_>) -> Vec<Pair> {
     for group in group(class.higher) {
         let same = pairs.iter_mut().find(|pair| {
             group.number != crate::index::NONE
-                && pair
-                    .own
-                    .as_ref()
-                    .is_some_and(|own| own.number == group.number)
+                && pair.own.as_ref().is_some_and(|own| own.number == group.number)
         });
         match same {
             Some(pair) => pair.high = Some(group),
-            None => pairs.push(Pair {
-                own: None,
-                high: Some(group),
-            }),
+            None => pairs.push(Pair { own: None, high: Some(group) }),
         }
     }
     pairs
@@ -390,10 +360,7 @@ impl LongRun {
 }
 
 fn long_run(pairs: &[Pair], class: &Class<'_>) -> Result<LongRun, Unbounded> {
-    let mut sum = LongRun {
-        own: Affine::default(),
-        high: Affine::default(),
-    };
+    let mut sum = LongRun { own: Affine::default(), high: Affine::default() };
     let mut unlimited = None;
     let first = |group: &Group, loads: &[Load]| {
         let mut own = loads[group.range.clone()].iter();
@@ -628,12 +595,7 @@ struct Span {
 
 impl Span {
     const fn new(first: (i64, i64), last: (i64, i64), steps: Range<usize>) -> Self {
-        Self {
-            most: last.1 - first.0,
-            first,
-            last,
-            steps,
-        }
+        Self { most: last.1 - first.0, first, last, steps }
     }
 }
 

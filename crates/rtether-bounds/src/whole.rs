@@ -41,9 +41,6 @@ pub(crate) fn solve(network: &Network, flows: &[Flow]) -> (Plant, Solution) {
     let (_, plant, stages) = solve_anew(network, flows);
     let evaluations = stages.iter().map(|stage| stage.solution.evaluations).sum();
     let last = stages.into_iter().next_back().unwrap_or_default();
-    let solution = Solution {
-        evaluations,
-        ..last.solution
-    };
+    let solution = Solution { evaluations, ..last.solution };
     (plant, solution)
 }

@@ -77,32 +77,23 @@ impl Part {
             let constant = constant.fold(0, i128::saturating_add);
             let constant = constant.saturating_mul(ONE);
             let open = own.iter().filter(|load| !is_constant(load));
-            let mut open: Vec<Load> = open
-                .copied()
-                .map(|load| Load { group: 0, ..load })
-                .collect();
+            let mut open: Vec<Load> = open.copied().map(|load| Load { group: 0, ..load }).collect();
             let bucket = match &group(&mut open)[..] {
                 [] => Some(Affine::default()),
                 [one] => one.bucket,
                 _ => None,
             };
             let line = (found.number != NONE).then_some(found.line).flatten();
-            (bucket.is_some() || line.is_some()).then_some(Self {
-                constant,
-                open,
-                bucket,
-                line,
-            })
+            (bucket.is_some() || line.is_some()).then_some(Self { constant, open, bucket, line })
         });
         parts.collect()
     }
 
     /// Returns the limit that holds in the long run.
     fn tail(&self) -> Affine {
-        let bucket = self.bucket.map(|bucket| Affine {
-            burst: bucket.burst.saturating_add(self.constant),
-            ..bucket
-        });
+        let bucket = self
+            .bucket
+            .map(|bucket| Affine { burst: bucket.burst.saturating_add(self.constant), ..bucket });
         let limits = [bucket, self.line].into_iter().flatten();
         limits.min_by_key(|limit| limit.rate).unwrap_or_default()
     }
@@ -129,11 +120,7 @@ pub(crate) fn longest_stay(base: i64, own: &mut [Load], higher: &mut [Load]) -> 
         return apart;
     }
     let base = add(base, under_way(own, |load| load.cost));
-    let mut others: Vec<Load> = own
-        .iter()
-        .filter(|own| own.in_flight == 0)
-        .copied()
-        .collect();
+    let mut others: Vec<Load> = own.iter().filter(|own| own.in_flight == 0).copied().collect();
     // One of them may be in service when the last packet of a higher class comes.
     let longest = own.iter().map(|load| load.cost).max().unwrap_or(0);
     let in_front = if higher.is_empty() { 0 } else { longest };
@@ -158,9 +145,7 @@ pub(crate) fn under_way(loads: &[Load], worth: impl Fn(&Load) -> i64) -> i64 {
     let mut sum = 0;
     for load in loads.iter().filter(|load| load.in_flight > 0) {
         let work = times(worth(load), load.in_flight);
-        let known = connections
-            .iter_mut()
-            .find(|known| known.0 == load.connection);
+        let known = connections.iter_mut().find(|known| known.0 == load.connection);
         match known.filter(|_| load.connection != NONE) {
             Some(known) if work > known.1 => {
                 sum = add(sum, work - known.1);
@@ -202,9 +187,7 @@ fn least_stay(base: i64, own: &mut [Load], higher: &mut [Load]) -> Option<i64> {
     loop {
         let steps = parts.iter().flat_map(Part::limited);
         let horizon = affordable(&steps, wanted, STEPS_MAX);
-        let stairs = parts
-            .iter()
-            .map(|part| Stairs::new(part.limited(), horizon));
+        let stairs = parts.iter().map(|part| Stairs::new(part.limited(), horizon));
         let stairs: Vec<Stairs> = stairs.collect();
         let work = |x: i64| {
             let each = parts.iter().zip(&stairs).map(|(part, own)| part.at(own, x));
@@ -225,11 +208,7 @@ fn least_stay(base: i64, own: &mut [Load], higher: &mut [Load]) -> Option<i64> {
 impl Part {
     /// Returns the loads that have staircases.
     fn limited(&self) -> &[Load] {
-        if self.bucket.is_some() {
-            &self.open
-        } else {
-            &[]
-        }
+        if self.bucket.is_some() { &self.open } else { &[] }
     }
 }
 
@@ -277,11 +256,7 @@ mod tests {
         // Five segments of 10 or acknowledgements of 3 under way: at most 50, where each direction
         // alone would be 50 and 15. Another connection has five of 3.
         let of = |connection, load| Load { connection, ..load };
-        let mut own = [
-            of(7, load(10, 1, 5)),
-            of(7, load(3, 1, 5)),
-            of(8, load(3, 1, 5)),
-        ];
+        let mut own = [of(7, load(10, 1, 5)), of(7, load(3, 1, 5)), of(8, load(3, 1, 5))];
         assert_eq!(longest_stay(0, &mut own, &mut []), Some(65));
         assert_eq!(under_way(&own, |load| load.cost), 65);
         assert_eq!(under_way(&own, |_| 1), 10);

@@ -13,19 +13,14 @@ use rtether_model::wire::Encapsulation;
 /// A switch, node 0, and two stations without stacks, 1 and 2; 100 Mbit/s.
 fn pair() -> Network {
     let mut network = Network::default();
-    network.nodes.push(Node {
-        name: "switch".into(),
-        kind: NodeKind::Switch(Switch::new(2)),
-    });
+    network.nodes.push(Node { name: "switch".into(), kind: NodeKind::Switch(Switch::new(2)) });
     for index in 0..2 {
         network.nodes.push(Node {
             name: format!("s{index}"),
             kind: NodeKind::EndStation(EndStation::new(Stack::Zero)),
         });
-        let ends = [(u32::from(index) + 1, 0), (0, index)].map(|(node, port)| PortId {
-            node: NodeId(node),
-            port,
-        });
+        let ends = [(u32::from(index) + 1, 0), (0, index)]
+            .map(|(node, port)| PortId { node: NodeId(node), port });
         network.links.push(Link::new(ends, BitRate::from_mbps(100)));
     }
     network
@@ -76,10 +71,7 @@ fn a_longer_message_is_a_burst() {
 /// A message of 100 octets every 10 ms with an answer of 100 octets, 300 us later.
 fn exchange() -> Flow {
     Flow {
-        reply: Some(Reply {
-            payload: Bytes::new(100),
-            after: Duration::from_us(300),
-        }),
+        reply: Some(Reply { payload: Bytes::new(100), after: Duration::from_us(300) }),
         ..messages(100)
     }
 }
@@ -98,9 +90,7 @@ fn slow_pair() -> Network {
     for node in &mut network.nodes {
         match &mut node.kind {
             NodeKind::EndStation(station) => {
-                station.stack = Stack::IpRate {
-                    service: Duration::from_us(50),
-                };
+                station.stack = Stack::IpRate { service: Duration::from_us(50) };
             }
             NodeKind::Switch(switch) => switch.latency = Duration::from_us(1),
             NodeKind::Hub(_) => {}
@@ -110,10 +100,7 @@ fn slow_pair() -> Network {
 }
 
 fn every(period: Duration, flow: Flow) -> Flow {
-    Flow {
-        traffic: Traffic::periodic(period, Phase::Random),
-        ..flow
-    }
+    Flow { traffic: Traffic::periodic(period, Phase::Random), ..flow }
 }
 
 /// By hand: two stacks, two links, and the switch.
@@ -147,11 +134,7 @@ fn a_message_meets_no_acknowledgement_of_an_earlier_one() {
 #[test]
 fn acknowledgements_that_data_carries_disturb_nobody() {
     let period = Duration::from_ms(10);
-    let other = Flow {
-        encapsulation: Encapsulation::Udp,
-        connection: None,
-        ..messages(200)
-    };
+    let other = Flow { encapsulation: Encapsulation::Udp, connection: None, ..messages(200) };
     // How long a datagram of the talker waits for the connection.
     let waits = |flow: Flow| {
         let [alone, found] = [vec![other.clone()], vec![other.clone(), flow]].map(|flows| {
@@ -164,14 +147,8 @@ fn acknowledgements_that_data_carries_disturb_nobody() {
     let acknowledgement = Duration::from_ns(6_720);
     assert_eq!(waits(exchange()), message);
     // The timer fires before the next message, or behind the last one.
-    assert_eq!(
-        waits(every(period * 5, exchange())),
-        message + acknowledgement
-    );
-    let ends = Flow {
-        stop: Some(Duration::from_secs(1)),
-        ..exchange()
-    };
+    assert_eq!(waits(every(period * 5, exchange())), message + acknowledgement);
+    let ends = Flow { stop: Some(Duration::from_secs(1)), ..exchange() };
     assert_eq!(waits(ends), message + acknowledgement);
     // Every answer is acknowledged at once.
     let mut each = exchange();
@@ -203,10 +180,7 @@ fn fewer_are_acknowledged_at_once() {
     // Segments come 123 us apart, so that one of them is in front.
     assert_eq!(found - alone, Duration::from_ns(6_720));
     // Five segments leave one to the timer, or to the next message.
-    let odd = Flow {
-        stop: Some(Duration::from_secs(1)),
-        ..messages(5 * 1_460)
-    };
+    let odd = Flow { stop: Some(Duration::from_secs(1)), ..messages(5 * 1_460) };
     let found = latency(&[other.clone(), odd]);
     assert_eq!(found - alone, Duration::from_ns(2 * 6_720));
 }
@@ -220,18 +194,13 @@ fn what_a_proof_lacks_is_told() {
     };
     assert_eq!(obstacle(&pair(), messages(20 * 1_460)), window);
     let mut dense = messages(100);
-    dense.traffic = Traffic::Flood {
-        interval: Duration::from_us(20),
-    };
+    dense.traffic = Traffic::Flood { interval: Duration::from_us(20) };
     // 13.28 us there and 5.76 us back on two links each: the third message comes after 40 us. With one
     // that is not acknowledged yet there are three.
     dense.connection.as_mut().unwrap().window = Bytes::new(300);
     assert!(only(&pair(), dense.clone()).is_ok());
     dense.connection.as_mut().unwrap().window = Bytes::new(299);
-    assert!(matches!(
-        obstacle(&pair(), dense),
-        ConnectionObstacle::Window { .. }
-    ));
+    assert!(matches!(obstacle(&pair(), dense), ConnectionObstacle::Window { .. }));
 
     let mut hasty = messages(100);
     hasty.connection.as_mut().unwrap().min_rto = Duration::from_ms(40);
@@ -249,9 +218,7 @@ fn what_a_proof_lacks_is_told() {
     assert_eq!(lacks, ConnectionObstacle::Losses);
 
     let mut random = messages(100);
-    random.traffic = Traffic::Poisson {
-        mean_interval: Duration::from_ms(10),
-    };
+    random.traffic = Traffic::Poisson { mean_interval: Duration::from_ms(10) };
     assert_eq!(obstacle(&pair(), random), ConnectionObstacle::Releases);
 
     let mut busy = pair();
@@ -264,10 +231,7 @@ fn what_a_proof_lacks_is_told() {
     }
     assert!(only(&busy, messages(100)).is_ok());
     let mut asks = messages(100);
-    asks.reply = Some(Reply {
-        payload: Bytes::new(1),
-        after: Duration::ZERO,
-    });
+    asks.reply = Some(Reply { payload: Bytes::new(1), after: Duration::ZERO });
     assert_eq!(obstacle(&busy, asks), ConnectionObstacle::Order);
 }
 
@@ -275,11 +239,7 @@ fn what_a_proof_lacks_is_told() {
 fn others_share_the_queue_with_a_connection() {
     // By hand: a datagram of 100 octets (a frame of 146, 12.32 us) behind a message of two segments
     // with 123.04 us each, from the same station. The second reaches the switch 13.28 us before it.
-    let other = Flow {
-        encapsulation: Encapsulation::Udp,
-        connection: None,
-        ..messages(100)
-    };
+    let other = Flow { encapsulation: Encapsulation::Udp, connection: None, ..messages(100) };
     let found = analyze(&pair(), &[messages(2 * 1_460), other]);
     let bound = found.streams[1].bound.as_ref().unwrap();
     let waits = 2 * 123_040 + (123_040 - 13_280);
@@ -321,10 +281,7 @@ fn patterns_end_where_their_times_do() {
     // The answer is written before the timer of the first segment fires, or not.
     let answered = |after| {
         let mut flow = timed(1_000);
-        flow.reply = Some(Reply {
-            payload: Bytes::new(100),
-            after: Duration::from_us(after),
-        });
+        flow.reply = Some(Reply { payload: Bytes::new(100), after: Duration::from_us(after) });
         flow
     };
     let answer = Duration::from_ns(13_280 + 960);
@@ -347,35 +304,20 @@ fn slow(mut flow: Flow, after: i64) -> Flow {
 /// connection of the others.
 fn flooded(aging: Duration, window: u64) -> Option<Bytes> {
     let mut network = pair();
-    network.nodes.push(Node {
-        name: "s2".into(),
-        kind: NodeKind::EndStation(EndStation::new(Stack::Zero)),
-    });
+    network
+        .nodes
+        .push(Node { name: "s2".into(), kind: NodeKind::EndStation(EndStation::new(Stack::Zero)) });
     let mut switch = Switch::new(3);
     switch.addresses = AddressTable::Learning { aging };
     network.nodes[0].kind = NodeKind::Switch(switch);
-    let port = PortId {
-        node: NodeId(0),
-        port: 2,
-    };
-    let station = PortId {
-        node: NodeId(3),
-        port: 0,
-    };
-    network
-        .links
-        .push(Link::new([station, port], BitRate::from_mbps(10)));
+    let port = PortId { node: NodeId(0), port: 2 };
+    let station = PortId { node: NodeId(3), port: 0 };
+    network.links.push(Link::new([station, port], BitRate::from_mbps(10)));
     let files = Bulk {
-        transfers: vec![Transfer {
-            start: Duration::ZERO,
-            size: None,
-        }],
+        transfers: vec![Transfer { start: Duration::ZERO, size: None }],
         bursts: None,
         rate: None,
-        tcp: TcpParameters {
-            window: Bytes::new(window),
-            ..TcpParameters::default()
-        },
+        tcp: TcpParameters { window: Bytes::new(window), ..TcpParameters::default() },
     };
     let flow = Flow {
         encapsulation: Encapsulation::Tcp,
@@ -399,10 +341,7 @@ fn a_switch_that_learns_floods_one_window() {
     // the link takes a tenth of what comes: five and a half frames of 1518 octets. Acknowledgements of 64
     // octets may be flooded as well.
     let backlog = flooded(Duration::from_secs(300), 4 * 1_460).unwrap().get();
-    assert!(
-        (5 * 1_518..6 * 1_518 + 6 * 64).contains(&backlog),
-        "{backlog}"
-    );
+    assert!((5 * 1_518..6 * 1_518 + 6 * 64).contains(&backlog), "{backlog}");
     // Addresses are forgotten within a round trip.
     assert_eq!(flooded(Duration::from_secs(1), 4 * 1_460), None);
 }
@@ -412,17 +351,11 @@ fn a_switch_that_learns_floods_one_window() {
 fn a_change_beside_connections_is_a_full_analysis() {
     let asks = |payload| {
         let mut flow = messages(payload);
-        flow.reply = Some(Reply {
-            payload: Bytes::new(300),
-            after: Duration::from_us(10),
-        });
+        flow.reply = Some(Reply { payload: Bytes::new(300), after: Duration::from_us(10) });
         flow
     };
-    let datagrams = || Flow {
-        encapsulation: Encapsulation::Udp,
-        connection: None,
-        ..messages(400)
-    };
+    let datagrams =
+        || Flow { encapsulation: Encapsulation::Udp, connection: None, ..messages(400) };
     let network = pair();
     let mut analyzer = Analyzer::new(network.clone(), vec![asks(100), datagrams(), messages(50)]);
     let check = |analyzer: &Analyzer| {

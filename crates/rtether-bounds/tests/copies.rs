@@ -33,15 +33,9 @@ fn ring(is_closed: bool, multicast: MulticastForwarding) -> Network {
     for _ in 0..6 {
         node(NodeKind::EndStation(EndStation::new(Stack::Zero)));
     }
-    let at = |node, port| PortId {
-        node: NodeId(node),
-        port,
-    };
+    let at = |node, port| PortId { node: NodeId(node), port };
     let mut join = |ends, standby| {
-        network.links.push(Link {
-            standby,
-            ..Link::new(ends, BitRate::from_mbps(100))
-        });
+        network.links.push(Link { standby, ..Link::new(ends, BitRate::from_mbps(100)) });
     };
     for index in 0..3 {
         let next = (index + 1) % 3;
@@ -77,12 +71,7 @@ fn frames_that_go_round_spare_nobody() {
     flows[1].delivery = Delivery::Multicast;
     assert_no_bound(&analyze(&network, &flows), 1);
     let open = ring(false, MulticastForwarding::Unmanaged);
-    assert!(
-        analyze(&open, &flows)
-            .streams
-            .iter()
-            .all(|s| s.bound.is_ok())
-    );
+    assert!(analyze(&open, &flows).streams.iter().all(|s| s.bound.is_ok()));
 }
 
 /// Oracle: by hand. Frames that come to the third switch directly are in VLAN 1, those that come by
@@ -97,10 +86,7 @@ fn a_packet_that_arrives_twice_has_no_bound() {
         }
     };
     set(1, 1, PortVlan::Access(vid(20)));
-    let trunk = |allowed: Option<Vec<Vid>>| PortVlan::Trunk {
-        allowed,
-        native: None,
-    };
+    let trunk = |allowed: Option<Vec<Vid>>| PortVlan::Trunk { allowed, native: None };
     set(1, 0, trunk(Some(vec![vid(20)])));
     set(2, 1, trunk(None));
     set(2, 0, PortVlan::Access(vid(1)));
@@ -118,10 +104,7 @@ fn a_port_with_bulk_and_priorities_has_a_limit() {
     flows[0].encapsulation = Encapsulation::Tcp;
     flows[0].payload = Bytes::ZERO;
     flows[0].traffic = Traffic::Bulk(Bulk {
-        transfers: vec![Transfer {
-            start: Duration::ZERO,
-            size: None,
-        }],
+        transfers: vec![Transfer { start: Duration::ZERO, size: None }],
         bursts: None,
         rate: None,
         tcp: TcpParameters {
@@ -130,10 +113,7 @@ fn a_port_with_bulk_and_priorities_has_a_limit() {
             ..TcpParameters::default()
         },
     });
-    flows[1].tag = Some(Tag {
-        pcp: Pcp::new(7).unwrap(),
-        vid: Vid::PRIORITY_ONLY,
-    });
+    flows[1].tag = Some(Tag { pcp: Pcp::new(7).unwrap(), vid: Vid::PRIORITY_ONLY });
     let analysis = analyze(&network, &flows);
     assert!(analysis.streams[1].bound.is_ok());
     let port = PortId::first(NodeId(0));

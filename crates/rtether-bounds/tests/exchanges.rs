@@ -10,10 +10,7 @@ use rtether_model::quantity::{BitRate, Bytes, Duration};
 /// A switch, node 0, and stations from 1 on, whose stacks take 50 us per packet; 100 Mbit/s.
 fn star(stations: u16) -> Network {
     let mut network = Network::default();
-    let switch = Switch {
-        buffer: Buffer::per_port(Bytes::new(100_000)),
-        ..Switch::new(0)
-    };
+    let switch = Switch { buffer: Buffer::per_port(Bytes::new(100_000)), ..Switch::new(0) };
     let switch = network.add("switch", NodeKind::Switch(switch));
     for index in 0..stations {
         let service = Duration::from_us(50);
@@ -29,10 +26,7 @@ fn polls(listeners: Vec<NodeId>, period: Duration) -> Flow {
     let traffic = Traffic::periodic(period, Phase::Random);
     let payload = Bytes::new(18);
     Flow {
-        reply: Some(Reply {
-            payload,
-            after: Duration::ZERO,
-        }),
+        reply: Some(Reply { payload, after: Duration::ZERO }),
         ..Flow::new("poll".into(), NodeId(1), listeners, payload, traffic)
     }
 }
@@ -86,15 +80,8 @@ fn all_fragments_of_all_replies_count() {
     }
     let mut flow = polls(vec![NodeId(2)], Duration::ZERO);
     let period = Duration::from_ms(10);
-    flow.traffic = Traffic::Sporadic {
-        min_gap: period,
-        mean_gap: period,
-        burst: 4,
-    };
-    flow.reply = flow.reply.map(|reply| Reply {
-        payload: Bytes::new(4 * 1_480 - 8),
-        ..reply
-    });
+    flow.traffic = Traffic::Sporadic { min_gap: period, mean_gap: period, burst: 4 };
+    flow.reply = flow.reply.map(|reply| Reply { payload: Bytes::new(4 * 1_480 - 8), ..reply });
     let least = Duration::from_ns(11_520 + 15 * 123_040 + 2 * 122_080);
     let found = &bounds(&network, &[flow])[0];
     for (method, latency) in &found.by_method {

@@ -27,10 +27,7 @@ const FRAME: Duration = Duration::from_ns(81_600);
 fn pair(stations: [EndStation; 2]) -> Network {
     let mut network = Network::default();
     for (index, station) in stations.into_iter().enumerate() {
-        network.nodes.push(Node {
-            name: format!("s{index}"),
-            kind: NodeKind::EndStation(station),
-        });
+        network.nodes.push(Node { name: format!("s{index}"), kind: NodeKind::EndStation(station) });
     }
     let ends = [0, 1].map(|node| PortId::first(NodeId(node)));
     network.links.push(Link::new(ends, BitRate::from_mbps(100)));
@@ -45,19 +42,12 @@ fn plain() -> EndStation {
 fn receiver(receive: Receive) -> EndStation {
     let service = Duration::from_us(100);
     let mut station = EndStation::new(Stack::IpRate { service });
-    station.layer = Some(Box::new(Layer {
-        receive: Some(receive),
-        ..Layer::default()
-    }));
+    station.layer = Some(Box::new(Layer { receive: Some(receive), ..Layer::default() }));
     station
 }
 
 fn queues(selection: ReceiveSelection) -> Receive {
-    Receive::Queues(ReceiveConfig {
-        input_limit: 100,
-        queue_limits: vec![100; 2],
-        selection,
-    })
+    Receive::Queues(ReceiveConfig { input_limit: 100, queue_limits: vec![100; 2], selection })
 }
 
 /// A station that sends through these transmit queues.
@@ -92,10 +82,7 @@ fn smoother(mode: Mode, detector: Detector) -> EndStation {
 /// Datagrams every 10 ms from station 0 to station 1.
 fn flow(payload: u64, pcp: Option<u8>) -> Flow {
     Flow {
-        tag: pcp.map(|pcp| Tag {
-            pcp: Pcp::new(pcp).unwrap(),
-            vid: Vid::PRIORITY_ONLY,
-        }),
+        tag: pcp.map(|pcp| Tag { pcp: Pcp::new(pcp).unwrap(), vid: Vid::PRIORITY_ONLY }),
         ..Flow::new(
             String::new(),
             NodeId(0),
@@ -116,10 +103,7 @@ fn file() -> Flow {
     Flow {
         encapsulation: Encapsulation::Tcp,
         traffic: Traffic::Bulk(Bulk {
-            transfers: vec![Transfer {
-                start: Duration::ZERO,
-                size: None,
-            }],
+            transfers: vec![Transfer { start: Duration::ZERO, size: None }],
             bursts: None,
             rate: None,
             tcp,
@@ -152,21 +136,11 @@ fn messages_wait_for_their_task() {
         segment: Duration::from_us(50),
         messages_first: false,
     };
-    let station = || EndStation {
-        tasks: Some(tasks),
-        ..plain()
-    };
-    let analysis = analyze(
-        &pair([station(), station()]),
-        &[flow(18, None), flow(18, None)],
-    );
+    let station = || EndStation { tasks: Some(tasks), ..plain() };
+    let analysis = analyze(&pair([station(), station()]), &[flow(18, None), flow(18, None)]);
     let bound = analysis.streams[0].bound.as_ref().unwrap();
     let segments: Vec<Segment> = bound.hops.iter().map(|hop| hop.place.segment).collect();
-    let expected = [
-        Segment::Application,
-        Segment::DriverQueue,
-        Segment::Application,
-    ];
+    let expected = [Segment::Application, Segment::DriverQueue, Segment::Application];
     assert_eq!(segments, expected);
     let expected = [10_000, 0, 3_280].map(Duration::from_ns);
     assert_eq!([0, 1, 2].map(|hop| bound.hops[hop].queueing), expected);
@@ -184,10 +158,7 @@ fn messages_first_interrupt_files() {
             segment: Duration::from_us(50),
             messages_first,
         };
-        let station = EndStation {
-            tasks: Some(tasks),
-            ..sender(TransmitStrategy::MODERATE)
-        };
+        let station = EndStation { tasks: Some(tasks), ..sender(TransmitStrategy::MODERATE) };
         analyze(&pair([station, plain()]), &[flow(18, Some(7)), file()])
     };
     let analysis = waits_with(true);
@@ -205,26 +176,12 @@ fn receive_queues_by_hand() {
     let flows = [flow(18, Some(7)), flow(18, Some(0))];
     let us = Duration::from_us;
     let just_after = us(100) - Duration::from_ps(1);
-    let low_flag = |idle_release, low_turn| {
-        queues(ReceiveSelection::LowFlag {
-            idle_release,
-            low_turn,
-        })
-    };
+    let low_flag =
+        |idle_release, low_turn| queues(ReceiveSelection::LowFlag { idle_release, low_turn });
     let cases = [
         (queues(ReceiveSelection::HighestFirst), us(100), just_after),
-        (
-            low_flag(Some(us(300)), LowTurn::AllQueues),
-            us(100),
-            us(700),
-        ),
-        (
-            Receive::Instances {
-                queue_limits: vec![100; 2],
-            },
-            us(0),
-            us(100),
-        ),
+        (low_flag(Some(us(300)), LowTurn::AllQueues), us(100), us(700)),
+        (Receive::Instances { queue_limits: vec![100; 2] }, us(0), us(100)),
     ];
     for (receive, high, low) in cases {
         let analysis = analyze(&pair([plain(), receiver(receive.clone())]), &flows);
@@ -244,9 +201,7 @@ fn receive_queues_by_hand() {
 fn transmit_queues_by_hand() {
     let flows = [flow(18, Some(7)), flow(954, Some(0)), flow(954, Some(1))];
     let frame = FRAME + Duration::from_ns(320);
-    let waiting = TransmitStrategy::Moderate {
-        empty: RingEmpty::NoneWaiting,
-    };
+    let waiting = TransmitStrategy::Moderate { empty: RingEmpty::NoneWaiting };
     for (strategy, frames) in [
         (TransmitStrategy::MODERATE, 1),
         (waiting, 2),
@@ -257,16 +212,11 @@ fn transmit_queues_by_hand() {
         let wait = waits(&analysis, 0, Segment::DriverQueue);
         assert_eq!(wait, frame * frames, "{strategy:?}");
     }
-    let analysis = analyze(
-        &pair([sender(TransmitStrategy::STRICT_LITERAL), plain()]),
-        &flows,
-    );
+    let analysis = analyze(&pair([sender(TransmitStrategy::STRICT_LITERAL), plain()]), &flows);
     assert_eq!(layer_part(&analysis, 1), LayerPart::TransmitQueues);
 }
 
-const NO_COLLISIONS: Detector = Detector::OwnCollisions {
-    visibility_per_million: 1_000_000,
-};
+const NO_COLLISIONS: Detector = Detector::OwnCollisions { visibility_per_million: 1_000_000 };
 
 /// Oracle: by hand. A bulk packet waits for one period of 36 ms, since the bucket may have no
 /// credit left, while the two frames below are sent; then for one frame below. A real-time packet
@@ -288,11 +238,7 @@ fn rules_by_port_are_looked_at_again_after_a_change() {
     let flows = vec![flow(100, None), flow(954, None), flow(18, None)];
     let mut analyzer = Analyzer::new(network, flows);
     let change = |analyzer: &mut Analyzer, number: u32| {
-        if number == 0 {
-            analyzer.remove(FlowId(0))
-        } else {
-            analyzer.add(flow(954, None))
-        }
+        if number == 0 { analyzer.remove(FlowId(0)) } else { analyzer.add(flow(954, None)) }
     };
     for number in [0, 1, 0] {
         change(&mut analyzer, number);
@@ -322,10 +268,7 @@ fn a_smoother_by_hand() {
 fn a_file_behind_a_smoother() {
     let mut real_time = flow(954, None);
     real_time.dscp = 46;
-    let loud = Detector::Backlog {
-        low: Bytes::new(1),
-        high: Bytes::new(2),
-    };
+    let loud = Detector::Backlog { low: Bytes::new(1), high: Bytes::new(2) };
     let station = smoother(Mode::Adaptive(Adaptive::HIMD), loud);
     let flows = [real_time.clone(), file(), flow(18, None)];
     let analysis = analyze(&pair([station, plain()]), &flows);

@@ -13,19 +13,14 @@ use rtether_model::wire::Encapsulation;
 /// A switch, node 0, and three stations, of which the first, node 1, has this stack; 100 Mbit/s.
 fn star(first: Stack) -> Network {
     let mut network = Network::default();
-    network.nodes.push(Node {
-        name: "switch".into(),
-        kind: NodeKind::Switch(Switch::new(3)),
-    });
+    network.nodes.push(Node { name: "switch".into(), kind: NodeKind::Switch(Switch::new(3)) });
     for (index, stack) in (0..).zip([first, Stack::Zero, Stack::Zero]) {
         network.nodes.push(Node {
             name: format!("s{index}"),
             kind: NodeKind::EndStation(EndStation::new(stack)),
         });
-        let ends = [(u32::from(index) + 1, 0), (0, index)].map(|(node, port)| PortId {
-            node: NodeId(node),
-            port,
-        });
+        let ends = [(u32::from(index) + 1, 0), (0, index)]
+            .map(|(node, port)| PortId { node: NodeId(node), port });
         network.links.push(Link::new(ends, BitRate::from_mbps(100)));
     }
     network
@@ -34,13 +29,7 @@ fn star(first: Stack) -> Network {
 /// Frames of 64 octets, 6.72 us with their gap, to node 2.
 fn flow(talker: u32, traffic: Traffic) -> Flow {
     let listeners = vec![NodeId(2)];
-    Flow::new(
-        "f".into(),
-        NodeId(talker),
-        listeners,
-        Bytes::new(18),
-        traffic,
-    )
+    Flow::new("f".into(), NodeId(talker), listeners, Bytes::new(18), traffic)
 }
 
 fn every(period: Duration) -> Traffic {
@@ -52,9 +41,7 @@ fn random_flows_share_the_time_of_their_stack() {
     // By hand: twenty random flows leave one stack, which takes 100 us per packet, so that at most
     // 7 % of the link is theirs. One of their frames may be in front at the switch; the next comes
     // as it is gone.
-    let random = Traffic::Poisson {
-        mean_interval: Duration::from_ms(1),
-    };
+    let random = Traffic::Poisson { mean_interval: Duration::from_ms(1) };
     let mut flows = vec![flow(1, random); 20];
     flows.push(flow(3, every(Duration::from_ms(10))));
     let service = Duration::from_us(100);

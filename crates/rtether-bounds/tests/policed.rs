@@ -50,13 +50,7 @@ fn star(rules: Vec<IngressRule>) -> Network {
 /// Frames of 64 octets to the sink.
 fn flow(talker: u32, traffic: Traffic) -> Flow {
     let listeners = vec![NodeId(2)];
-    Flow::new(
-        "f".into(),
-        NodeId(talker),
-        listeners,
-        Bytes::new(18),
-        traffic,
-    )
+    Flow::new("f".into(), NodeId(talker), listeners, Bytes::new(18), traffic)
 }
 
 fn every(us: i64) -> Traffic {
@@ -66,11 +60,7 @@ fn every(us: i64) -> Traffic {
 /// Bits a second and octets.
 fn police(rate: u64, burst: u64, exceed: Exceed) -> IngressRule {
     IngressRule {
-        police: Some(Police {
-            rate: BitRate::from_bps(rate),
-            burst: Bytes::new(burst),
-            exceed,
-        }),
+        police: Some(Police { rate: BitRate::from_bps(rate), burst: Bytes::new(burst), exceed }),
         ..IngressRule::default()
     }
 }
@@ -85,10 +75,7 @@ fn is_kept(network: &Network, flows: &[Flow]) -> bool {
     let [PolicerBound { is_kept, .. }] = analysis.policers[..] else {
         panic!("{:?}", analysis.policers);
     };
-    assert_eq!(
-        (analysis.policers[0].port, analysis.policers[0].rule),
-        (port, 0)
-    );
+    assert_eq!((analysis.policers[0].port, analysis.policers[0].rule), (port, 0));
     is_kept
 }
 
@@ -97,18 +84,10 @@ fn a_policed_flood_brings_its_burst() {
     // A flood of four times the egress link. Of 640 octets ten frames conform at once, and then one
     // every 64 us. They come 0.672 us apart, so that 6.048 us of the ten have been sent as the last
     // one comes; the calm frame comes behind it.
-    let flood = flow(
-        1,
-        Traffic::Flood {
-            interval: ns(1_680),
-        },
-    );
+    let flood = flow(1, Traffic::Flood { interval: ns(1_680) });
     let flows = [flood, flow(3, every(1_000))];
     let open = analyze(&star(Vec::new()), &flows);
-    assert!(matches!(
-        open.streams[1].bound,
-        Err(Reason::Overload { .. })
-    ));
+    assert!(matches!(open.streams[1].bound, Err(Reason::Overload { .. })));
     let network = star(vec![police(8_000_000, 640, Exceed::Drop)]);
     let analysis = analyze(&network, &flows);
     let wait = 10 * WIRE - 9 * 672;
@@ -146,10 +125,7 @@ fn a_burst_that_passes_a_policer_waits_for_itself() {
 #[test]
 fn random_arrivals_have_a_bound_behind_a_policer() {
     let mean_interval = Duration::from_us(500);
-    let flows = [
-        flow(1, Traffic::Poisson { mean_interval }),
-        flow(3, every(1_000)),
-    ];
+    let flows = [flow(1, Traffic::Poisson { mean_interval }), flow(3, every(1_000))];
     let network = star(vec![police(8_000_000, 64, Exceed::Drop)]);
     let analysis = analyze(&network, &flows);
     // One frame at once, another one 64 us later.
@@ -162,12 +138,7 @@ fn random_arrivals_have_a_bound_behind_a_policer() {
 fn flows_share_a_policer() {
     // Two floods behind one policer bring what it lets through, not twice as much: at most 640 octets
     // and a longest frame of 1522, 33.8 frames, less what the line to the switch holds back.
-    let flood = flow(
-        1,
-        Traffic::Flood {
-            interval: ns(1_680),
-        },
-    );
+    let flood = flow(1, Traffic::Flood { interval: ns(1_680) });
     let flows = [flood.clone(), flood, flow(3, every(1_000))];
     let analysis = analyze(&star(vec![police(8_000_000, 640, Exceed::Drop)]), &flows);
     let wait = latency(&analysis, 2) - ns(2 * FRAME);
@@ -204,94 +175,50 @@ fn what_keeps_the_limit_is_proved_to() {
 
 #[test]
 fn demoted_flows_have_no_bound_and_disturb_both_queues() {
-    let rule = IngressRule {
-        mark: Some(pcp(7)),
-        ..police(8_000_000, 640, Exceed::Demote(pcp(0)))
-    };
+    let rule = IngressRule { mark: Some(pcp(7)), ..police(8_000_000, 640, Exceed::Demote(pcp(0))) };
     let network = star(vec![rule.clone()]);
-    let flood = flow(
-        1,
-        Traffic::Flood {
-            interval: ns(64_000),
-        },
-    );
+    let flood = flow(1, Traffic::Flood { interval: ns(64_000) });
     let mut urgent = flow(3, every(1_000));
     urgent.tag = Some(rtether_model::flow::Tag {
         pcp: pcp(7),
         vid: rtether_model::network::Vid::PRIORITY_ONLY,
     });
     // Kept: all its frames are urgent, and one of them may be in front.
-    let analysis = analyze(
-        &network,
-        &[flood.clone(), urgent.clone(), flow(3, every(1_000))],
-    );
+    let analysis = analyze(&network, &[flood.clone(), urgent.clone(), flow(3, every(1_000))]);
     assert!(analysis.policers[0].is_kept);
     assert!(analysis.streams.iter().all(|stream| stream.bound.is_ok()));
     // Twice as many may exceed it: some stay, ten at once, and some are in the lower queue.
-    let flood = flow(
-        1,
-        Traffic::Flood {
-            interval: ns(32_000),
-        },
-    );
+    let flood = flow(1, Traffic::Flood { interval: ns(32_000) });
     let analysis = analyze(&network, &[flood, urgent, flow(3, every(1_000))]);
     assert!(!analysis.policers[0].is_kept);
-    let reason = Reason::Ingress {
-        port: PortId::first(SWITCH),
-        part: IngressPart::Demotion,
-    };
+    let reason = Reason::Ingress { port: PortId::first(SWITCH), part: IngressPart::Demotion };
     assert_eq!(analysis.streams[0].bound, Err(reason));
-    assert!(
-        analysis.streams[1..]
-            .iter()
-            .all(|stream| stream.bound.is_ok())
-    );
+    assert!(analysis.streams[1..].iter().all(|stream| stream.bound.is_ok()));
     // The urgent frame, with its tag 68 octets or 6.08 us long, waits for another one in its station,
     // and at the switch for an urgent one and for one of the lower queue in transmission.
     assert_eq!(latency(&analysis, 1), ns(2 * 6_080 + 3 * WIRE));
     // To the same queue nothing is demoted.
     let same = IngressRule { mark: None, ..rule };
-    let flood = flow(
-        1,
-        Traffic::Flood {
-            interval: ns(32_000),
-        },
-    );
-    assert!(
-        analyze(&star(vec![same]), &[flood]).streams[0]
-            .bound
-            .is_ok()
-    );
+    let flood = flow(1, Traffic::Flood { interval: ns(32_000) });
+    assert!(analyze(&star(vec![same]), &[flood]).streams[0].bound.is_ok());
 }
 
 #[test]
 fn fragments_may_differ() {
     let rule = IngressRule {
         headers: HeaderMatch {
-            destination_port: Some(PortRange {
-                first: 49_152,
-                last: 49_152,
-            }),
+            destination_port: Some(PortRange { first: 49_152, last: 49_152 }),
             ..HeaderMatch::default()
         },
         mark: Some(pcp(7)),
         ..IngressRule::default()
     };
-    let large = Flow {
-        payload: Bytes::new(3_000),
-        ..flow(1, every(1_000))
-    };
+    let large = Flow { payload: Bytes::new(3_000), ..flow(1, every(1_000)) };
     let large = [large];
     let analysis = analyze(&star(vec![rule.clone()]), &large);
-    let reason = Reason::Ingress {
-        port: PortId::first(SWITCH),
-        part: IngressPart::Fragments,
-    };
+    let reason = Reason::Ingress { port: PortId::first(SWITCH), part: IngressPart::Fragments };
     assert_eq!(analysis.streams[0].bound, Err(reason));
-    let all = IngressRule {
-        headers: HeaderMatch::default(),
-        ..rule
-    };
+    let all = IngressRule { headers: HeaderMatch::default(), ..rule };
     assert!(analyze(&star(vec![all]), &large).streams[0].bound.is_ok());
 }
 
@@ -300,10 +227,7 @@ fn messages_over_tcp_need_a_policer_that_is_kept() {
     let message = Flow {
         encapsulation: Encapsulation::Tcp,
         connection: Some(TcpParameters::default()),
-        reply: Some(Reply {
-            payload: Bytes::new(18),
-            after: Duration::ZERO,
-        }),
+        reply: Some(Reply { payload: Bytes::new(18), after: Duration::ZERO }),
         ..flow(1, every(10_000))
     };
     let bound = |rate| {
@@ -314,9 +238,6 @@ fn messages_over_tcp_need_a_policer_that_is_kept() {
     assert!(bound(10_000_000).is_ok());
     assert!(matches!(
         bound(10_000),
-        Err(Reason::Connection {
-            obstacle: ConnectionObstacle::Policed,
-            ..
-        })
+        Err(Reason::Connection { obstacle: ConnectionObstacle::Policed, .. })
     ));
 }

@@ -56,9 +56,7 @@ fn flow(talker: NodeId, listener: NodeId) -> Flow {
 
 fn latencies(analysis: &Analysis) -> Vec<Result<Duration, Reason>> {
     let streams = analysis.streams.iter();
-    streams
-        .map(|own| own.bound.clone().map(|bound| bound.latency))
-        .collect()
+    streams.map(|own| own.bound.clone().map(|bound| bound.latency)).collect()
 }
 
 /// The request waits for a frame in transmission, and nothing delays the reply; a frame is held for
@@ -72,9 +70,7 @@ fn a_packet_may_wait_for_request_and_reply() {
     let analysis = analyze(&network, &flows);
     assert_eq!(latencies(&analysis), [Ok(ns(FIRST))]);
     let bound = analysis.streams[0].bound.as_ref().unwrap();
-    let [held, port] = &bound.hops[..] else {
-        panic!("{:?}", bound.hops)
-    };
+    let [held, port] = &bound.hops[..] else { panic!("{:?}", bound.hops) };
     assert_eq!(held.place.segment, Segment::TalkerStack);
     assert_eq!((held.queueing, held.passage), (ns(0), ns(RESOLVED)));
     assert_eq!((port.queueing, port.passage), (ns(ARP_WIRE), ns(FRAME)));
@@ -89,9 +85,7 @@ fn a_packet_may_wait_for_request_and_reply() {
 #[test]
 fn the_diameter_counts_the_time_held() {
     let found = diameter(&pair(Arp::DEFAULT), &[flow(A, B)]).unwrap();
-    let [Some((places, latency))] = found.streams[..] else {
-        panic!("{found:?}")
-    };
+    let [Some((places, latency))] = found.streams[..] else { panic!("{found:?}") };
     assert_eq!(places, 1);
     assert_eq!(latency, ns(RESOLVED) + found.wait + ns(FRAME));
     assert!(found.wait >= ns(WIRE + ARP_WIRE), "{found:?}");
@@ -127,9 +121,7 @@ fn requests_delay_other_flows() {
     assert_eq!(latencies(&analysis), [Ok(ns(FRAME))]);
     // A frame of the other flow and its request are in front of it; these also delay the request.
     let analysis = analyze(&network, &[goose, flow(A, B)]);
-    let [first, second] = &latencies(&analysis)[..] else {
-        panic!()
-    };
+    let [first, second] = &latencies(&analysis)[..] else { panic!() };
     assert_eq!(*first, Ok(ns(WIRE + ARP_WIRE + FRAME)));
     let resolved = 2 * WIRE + ARP_FRAME * 2;
     assert_eq!(*second, Ok(ns(resolved + WIRE + ARP_WIRE + FRAME)));
@@ -137,11 +129,7 @@ fn requests_delay_other_flows() {
 
 #[test]
 fn without_proof_there_is_no_bound() {
-    let reason = |obstacle| Reason::Resolution {
-        from: A,
-        to: B,
-        obstacle,
-    };
+    let reason = |obstacle| Reason::Resolution { from: A, to: B, obstacle };
     let mut lossy = pair(Arp::DEFAULT);
     lossy.links[0].errors_per_billion = 1;
     let analysis = analyze(&lossy, &[flow(A, B)]);
@@ -149,23 +137,14 @@ fn without_proof_there_is_no_bound() {
     assert_eq!(latencies(&analysis), [Err(losses)]);
     // Another one over the same link is not held.
     let retry = ns(RESOLVED);
-    let early = pair(Arp {
-        retry,
-        ..Arp::DEFAULT
-    });
+    let early = pair(Arp { retry, ..Arp::DEFAULT });
     let analysis = analyze(&early, &[flow(A, B), flow(B, A)]);
-    let late = reason(ResolutionObstacle::Late {
-        answered: ns(RESOLVED + WIRE),
-        retry,
-    });
+    let late = reason(ResolutionObstacle::Late { answered: ns(RESOLVED + WIRE), retry });
     let found = latencies(&analysis);
     assert_eq!(found[0], Err(late));
     // Behind a reply for each request in the time of the attempts.
     assert!(found[1].is_ok(), "{found:?}");
-    let later = pair(Arp {
-        retry: ns(RESOLVED + 1),
-        ..Arp::DEFAULT
-    });
+    let later = pair(Arp { retry: ns(RESOLVED + 1), ..Arp::DEFAULT });
     assert_eq!(latencies(&analyze(&later, &[flow(A, B)])), [Ok(ns(FIRST))]);
 }
 

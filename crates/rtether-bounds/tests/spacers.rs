@@ -30,26 +30,15 @@ fn star(first: Stack) -> Network {
 fn flow([from, to]: [u32; 2], traffic: Traffic, gap: Option<Duration>) -> Flow {
     let listeners = vec![NodeId(to)];
     let size = Bytes::new(18);
-    Flow {
-        gap,
-        ..Flow::new("f".into(), NodeId(from), listeners, size, traffic)
-    }
+    Flow { gap, ..Flow::new("f".into(), NodeId(from), listeners, size, traffic) }
 }
 
 fn bursts() -> Traffic {
-    Traffic::Sporadic {
-        min_gap: MS(10),
-        mean_gap: MS(10),
-        burst: 3,
-    }
+    Traffic::Sporadic { min_gap: MS(10), mean_gap: MS(10), burst: 3 }
 }
 
 fn every(period: Duration, release_jitter: Duration) -> Traffic {
-    Traffic::Periodic {
-        period,
-        phase: Phase::Random,
-        release_jitter,
-    }
+    Traffic::Periodic { period, phase: Phase::Random, release_jitter }
 }
 
 fn latency(network: &Network, flows: &[Flow], stream: usize) -> Result<Duration, Reason> {
@@ -82,10 +71,7 @@ fn a_burst_waits_at_its_station_and_disturbs_like_one_frame() {
     let analysis = analyze(&network, &flows[0]);
     let hops = &analysis.streams[0].bound.as_ref().unwrap().hops;
     assert_eq!(hops[0].place.segment, Segment::TalkerStack);
-    assert_eq!(
-        (hops[0].queueing, hops[0].passage),
-        (US(400), Duration::ZERO)
-    );
+    assert_eq!((hops[0].queueing, hops[0].passage), (US(400), Duration::ZERO));
     let found = diameter(&network, &flows[0]);
     assert!(matches!(found, Err(DiameterObstacle::Discipline(_))));
 }
@@ -106,17 +92,11 @@ fn jitter_before_the_gap_is_gone_behind_it() {
 fn a_flow_without_a_limit_of_its_own_has_one_behind_its_gap() {
     // By hand: it has no bound itself, but at most one of its frames is in front of the other.
     let network = star(Stack::Zero);
-    let random = Traffic::Poisson {
-        mean_interval: MS(1),
-    };
-    let flows = [
-        flow([1, 2], random, Some(MS(2))),
-        flow([1, 2], every(MS(10), Duration::ZERO), None),
-    ];
+    let random = Traffic::Poisson { mean_interval: MS(1) };
+    let flows =
+        [flow([1, 2], random, Some(MS(2))), flow([1, 2], every(MS(10), Duration::ZERO), None)];
     let analysis = analyze(&network, &flows);
-    let reason = Err(Reason::UnlimitedArrivals {
-        flow: analysis.streams[0].flow,
-    });
+    let reason = Err(Reason::UnlimitedArrivals { flow: analysis.streams[0].flow });
     assert_eq!(latency(&network, &flows, 0), reason);
     assert_eq!(latency(&network, &flows, 1), Ok(FRAME * 2 + WIRE));
     assert_eq!(analysis.open_flows[0].limit, FlowLimit::Gap(NodeId(1)));

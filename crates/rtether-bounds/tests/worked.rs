@@ -28,19 +28,11 @@ fn star(stack: &Stack, selection: Selection) -> Network {
             kind: NodeKind::EndStation(EndStation::new(stack.clone())),
         });
     }
-    network.nodes.push(Node {
-        name: "switch".into(),
-        kind: NodeKind::Switch(switch),
-    });
+    network.nodes.push(Node { name: "switch".into(), kind: NodeKind::Switch(switch) });
     for index in 0..4u16 {
         let station = PortId::first(NodeId(u32::from(index)));
-        let port = PortId {
-            node: NodeId(4),
-            port: index,
-        };
-        network
-            .links
-            .push(Link::new([station, port], BitRate::from_mbps(100)));
+        let port = PortId { node: NodeId(4), port: index };
+        network.links.push(Link::new([station, port], BitRate::from_mbps(100)));
     }
     network
 }
@@ -94,10 +86,7 @@ fn a_high_frame_waits_for_one_low_frame() {
     // By hand: a high frame of 64 + 4 octets waits for one low frame of 1518 with its gap.
     let network = star(&Stack::Zero, Selection::StrictPriority);
     let mut flows = [flow(1, 0, 18), flow(2, 0, 1472), flow(3, 0, 1472)];
-    flows[0].tag = Some(Tag {
-        pcp: Pcp::new(7).unwrap(),
-        vid: Vid::PRIORITY_ONLY,
-    });
+    flows[0].tag = Some(Tag { pcp: Pcp::new(7).unwrap(), vid: Vid::PRIORITY_ONLY });
     let analysis = analyze(&network, &flows);
     let expected = Duration::from_ns(2 * 6_080 + 123_040);
     assert_eq!(bound(&analysis, 0).latency, expected);
@@ -113,10 +102,7 @@ fn a_shared_stack_serves_both_directions() {
     let service = Duration::from_us(50);
     let network = star(&Stack::IpRate { service }, Selection::Fcfs);
     let mut request = flow(1, 0, 18);
-    request.reply = Some(Reply {
-        payload: Bytes::new(18),
-        after: Duration::from_us(7),
-    });
+    request.reply = Some(Reply { payload: Bytes::new(18), after: Duration::from_us(7) });
     let analysis = analyze(&network, &[request]);
     assert!(analysis.effort.is_cyclic);
     let bound = bound(&analysis, 0);
@@ -136,18 +122,11 @@ fn too_much_has_a_reason_and_a_place() {
     let mut flows: Vec<Flow> = (0..13).map(|n| flow(1 + n % 3, 0, 1472)).collect();
     flows.push(flow(0, 1, 18));
     let analysis = analyze(&network, &flows);
-    let Reason::Overload {
-        place,
-        utilization_ppm,
-    } = reason(&analysis, 0)
-    else {
+    let Reason::Overload { place, utilization_ppm } = reason(&analysis, 0) else {
         panic!("{:?}", reason(&analysis, 0));
     };
     assert_eq!(place.port, PortId::first(NodeId(4)));
-    assert!(
-        utilization_ppm.abs_diff(1_599_520) < 20,
-        "{utilization_ppm}"
-    );
+    assert!(utilization_ppm.abs_diff(1_599_520) < 20, "{utilization_ppm}");
     // The other direction is free.
     assert_eq!(bound(&analysis, 13).latency, Duration::from_ns(2 * 5_760));
 }
@@ -156,17 +135,10 @@ fn too_much_has_a_reason_and_a_place() {
 fn arrivals_without_limit_hurt_those_who_share_their_queue() {
     let network = star(&Stack::Zero, Selection::StrictPriority);
     let mut flows = [flow(1, 0, 18), flow(2, 0, 18), flow(1, 3, 18)];
-    flows[1].traffic = Traffic::Poisson {
-        mean_interval: Duration::from_ms(1),
-    };
-    flows[2].tag = Some(Tag {
-        pcp: Pcp::new(7).unwrap(),
-        vid: Vid::PRIORITY_ONLY,
-    });
+    flows[1].traffic = Traffic::Poisson { mean_interval: Duration::from_ms(1) };
+    flows[2].tag = Some(Tag { pcp: Pcp::new(7).unwrap(), vid: Vid::PRIORITY_ONLY });
     let analysis = analyze(&network, &flows);
-    let endless = Reason::UnlimitedArrivals {
-        flow: rtether_model::flow::FlowId(1),
-    };
+    let endless = Reason::UnlimitedArrivals { flow: rtether_model::flow::FlowId(1) };
     assert_eq!(*reason(&analysis, 0), endless);
     assert_eq!(*reason(&analysis, 1), endless);
     assert!(analysis.streams[2].bound.is_ok());
@@ -176,14 +148,8 @@ fn arrivals_without_limit_hurt_those_who_share_their_queue() {
 fn numbers_beyond_all_measure_have_reasons_too() {
     let network = star(&Stack::Zero, Selection::StrictPriority);
     let extremes = [
-        Traffic::Flood {
-            interval: Duration::from_ps(1),
-        },
-        Traffic::Sporadic {
-            min_gap: Duration::ZERO,
-            mean_gap: Duration::ZERO,
-            burst: 1,
-        },
+        Traffic::Flood { interval: Duration::from_ps(1) },
+        Traffic::Sporadic { min_gap: Duration::ZERO, mean_gap: Duration::ZERO, burst: 1 },
         Traffic::Sporadic {
             min_gap: Duration::from_ms(1),
             mean_gap: Duration::from_ms(1),
@@ -201,10 +167,7 @@ fn numbers_beyond_all_measure_have_reasons_too() {
         let analysis = analyze(&network, &flows);
         let (first, second) = (reason(&analysis, 0), reason(&analysis, 1));
         let is_named = |reason: &Reason| {
-            matches!(
-                reason,
-                Reason::Overload { .. } | Reason::UnlimitedArrivals { .. }
-            )
+            matches!(reason, Reason::Overload { .. } | Reason::UnlimitedArrivals { .. })
         };
         assert!(is_named(first) && is_named(second), "{traffic:?}");
         assert!(analysis.streams[2].bound.is_ok());
@@ -235,10 +198,7 @@ fn a_change_evaluates_what_it_reaches() {
     let mut analyzer = Analyzer::new(network, flows.to_vec());
     let changes = analyzer.replace(FlowId(2), flow(2, 3, 200));
     assert_eq!((changes.effort.evaluations, changes.streams.len()), (2, 1));
-    assert_eq!(
-        changes.streams[0].after.as_ref(),
-        Some(&analyzer.streams()[2])
-    );
+    assert_eq!(changes.streams[0].after.as_ref(), Some(&analyzer.streams()[2]));
     // The second flow waits longer at the talker, and may come later to its own port.
     let changes = analyzer.replace(FlowId(0), flow(0, 1, 200));
     assert_eq!((changes.effort.evaluations, changes.streams.len()), (3, 2));
@@ -306,19 +266,11 @@ fn a_packet_is_not_in_front_of_itself() {
     // one, 123.04 us, and is sent before the short one behind that has come. Total flow analysis
     // counts the long one itself as the first from its link, which adds 6.72 us.
     let network = star(&Stack::Zero, Selection::Fcfs);
-    let flows = [
-        flow(1, 0, 1472),
-        flow(1, 0, 18),
-        flow(2, 0, 1472),
-        flow(2, 0, 18),
-    ];
+    let flows = [flow(1, 0, 1472), flow(1, 0, 18), flow(2, 0, 1472), flow(2, 0, 18)];
     let analysis = analyze(&network, &flows);
     let bound = bound(&analysis, 0);
     let latency = Duration::from_ns(6_720 + 122_080 + 123_040 + 122_080);
-    assert_eq!(
-        (bound.method, bound.latency),
-        (Method::SeparatedFlow, latency)
-    );
+    assert_eq!((bound.method, bound.latency), (Method::SeparatedFlow, latency));
     assert_eq!(bound.by_method[0].1, latency + Duration::from_ns(6_720));
 }
 
@@ -339,10 +291,7 @@ fn two_flows_into_one_port_contribute_a_frame_each() {
         let wait = Duration::from_ns(wait);
         assert_eq!(shares(&found), [(other, ShareCause::SameClass, wait)]);
         let share = found.steps[1].shares[0];
-        assert_eq!(
-            (share.packet, share.flows, share.is_reply),
-            (wait, 1, false)
-        );
+        assert_eq!((share.packet, share.flows, share.is_reply), (wait, 1, false));
         let times = found.steps.iter().map(rtether_bounds::Step::time);
         assert_eq!(times.sum::<Duration>(), found.latency);
         assert_eq!(found.latency, bound(composer.analysis(), stream).latency);
@@ -355,10 +304,7 @@ fn classes_contribute_by_their_order() {
     // other and the high one.
     let network = star(&Stack::Zero, Selection::StrictPriority);
     let mut flows = [flow(1, 0, 18), flow(2, 0, 1472), flow(3, 0, 1472)];
-    flows[0].tag = Some(Tag {
-        pcp: Pcp::new(7).unwrap(),
-        vid: Vid::PRIORITY_ONLY,
-    });
+    flows[0].tag = Some(Tag { pcp: Pcp::new(7).unwrap(), vid: Vid::PRIORITY_ONLY });
     let composer = Composer::new(&network, &flows);
     let low = Duration::from_ns(123_040);
     let found = composer.compose(0).unwrap();
@@ -414,8 +360,5 @@ fn a_diameter_beyond_all_numbers_is_refused() {
         })
         .collect();
     let found = rtether_bounds::diameter(&network, &flows);
-    assert!(
-        matches!(found, Err(DiameterObstacle::Utilization { .. })),
-        "{found:?}"
-    );
+    assert!(matches!(found, Err(DiameterObstacle::Utilization { .. })), "{found:?}");
 }

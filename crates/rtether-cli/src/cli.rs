@@ -10,12 +10,7 @@ use crate::verbs::Verb;
 
 /// Know, prove, measure and control application-to-application delay over Ethernet.
 #[derive(Debug, Parser)]
-#[command(
-    name = "rtether",
-    version,
-    max_term_width = 100,
-    arg_required_else_help = true
-)]
+#[command(name = "rtether", version, max_term_width = 100, arg_required_else_help = true)]
 #[command(after_help = EXIT_CODES)]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -35,39 +30,11 @@ const EXIT_CODES: &str = "Exit codes: 0 every requirement holds, 1 one does not,
 
 /// Groups of verbs in the help.
 const GROUPS: [(&str, &[&str]); 5] = [
-    (
-        "Plan",
-        &[
-            "check", "sim", "why", "bound", "admit", "limit", "compare", "sweep", "diff",
-        ],
-    ),
-    (
-        "Measure",
-        &[
-            "live",
-            "watch",
-            "ping",
-            "echo",
-            "load",
-            "calibrate",
-            "doctor",
-        ],
-    ),
+    ("Plan", &["check", "sim", "why", "bound", "admit", "limit", "compare", "sweep", "diff"]),
+    ("Measure", &["live", "watch", "ping", "echo", "load", "calibrate", "doctor"]),
     ("Run", &["shim"]),
     ("Publish and subscribe", &["pub", "sub", "spy", "manager"]),
-    (
-        "Tools",
-        &[
-            "new",
-            "import",
-            "export",
-            "schema",
-            "reproduce",
-            "volume",
-            "completions",
-            "man",
-        ],
-    ),
+    ("Tools", &["new", "import", "export", "schema", "reproduce", "volume", "completions", "man"]),
 ];
 
 /// Returns the definition of the command, with its verbs in groups.
@@ -93,9 +60,7 @@ fn listing(command: &Command) -> String {
     let styles = Styles::styled();
     let literal = styles.get_literal();
     for (group, names) in GROUPS {
-        let verbs = names
-            .iter()
-            .filter_map(|name| command.find_subcommand(name));
+        let verbs = names.iter().filter_map(|name| command.find_subcommand(name));
         let lines: Vec<String> = verbs
             .map(|verb| {
                 let about = verb.get_about().map(ToString::to_string);
@@ -126,10 +91,8 @@ mod tests {
     /// Oracle: the verbs that clap knows.
     #[test]
     fn each_verb_is_in_one_group() {
-        let mut grouped: Vec<&str> = GROUPS
-            .iter()
-            .flat_map(|(_, verbs)| verbs.iter().copied())
-            .collect();
+        let mut grouped: Vec<&str> =
+            GROUPS.iter().flat_map(|(_, verbs)| verbs.iter().copied()).collect();
         let command = command();
         let all = command.get_subcommands().filter(|verb| !verb.is_hide_set());
         let mut all: Vec<&str> = all.map(Command::get_name).collect();
@@ -156,11 +119,8 @@ mod tests {
     /// Oracle: the width of the least terminal.
     #[test]
     fn each_verb_takes_one_line() {
-        for line in command()
-            .render_help()
-            .to_string()
-            .lines()
-            .take_while(|line| *line != "Options:")
+        for line in
+            command().render_help().to_string().lines().take_while(|line| *line != "Options:")
         {
             assert!(line.chars().count() <= 80, "{line}");
         }
@@ -175,9 +135,7 @@ mod tests {
         for (path, verb) in verbs {
             let notes = verb.get_after_help().map(ToString::to_string);
             let notes = notes.unwrap_or_default();
-            let example = notes
-                .lines()
-                .find_map(|line| line.strip_prefix("Example: "));
+            let example = notes.lines().find_map(|line| line.strip_prefix("Example: "));
             let example = example.unwrap_or_else(|| panic!("{path} has no example"));
             assert!(example.starts_with(&path), "{path}: {example}");
             // As a shell does: what stands in quotes is one word.

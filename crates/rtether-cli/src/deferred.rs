@@ -78,14 +78,8 @@ mod tests {
             let name = verb.get_name().to_owned();
             let own = late.find_subcommand_mut(&name).expect("both have it");
             let (long, short) = (own.render_long_help(), own.render_help());
-            assert_eq!(
-                long.ansi().to_string(),
-                verb.render_long_help().ansi().to_string()
-            );
-            assert_eq!(
-                short.ansi().to_string(),
-                verb.render_help().ansi().to_string()
-            );
+            assert_eq!(long.ansi().to_string(), verb.render_long_help().ansi().to_string());
+            assert_eq!(short.ansi().to_string(), verb.render_help().ansi().to_string());
         }
     }
 }

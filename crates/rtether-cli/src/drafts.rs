@@ -69,11 +69,7 @@ impl Draft {
             })
         });
         let (file, names) = opened.map_err(|error| explain(path, &error))?;
-        Ok(Self {
-            path: path.into(),
-            names,
-            file: Some(BufWriter::new(file)),
-        })
+        Ok(Self { path: path.into(), names, file: Some(BufWriter::new(file)) })
     }
 
     /// Writes the contents by `fill` and gives the file its final name.
@@ -259,11 +255,7 @@ fn begin(folder: Folder, target: OsString) -> io::Result<(File, Names)> {
         match folder.create(&draft, mode) {
             Ok(file) => {
                 open.push((Arc::clone(&folder), draft.clone()));
-                let names = Names {
-                    folder,
-                    draft,
-                    target,
-                };
+                let names = Names { folder, draft, target };
                 return Ok((file, names));
             }
             // Left behind by another process with this number.
@@ -291,9 +283,7 @@ fn explain(path: &Path, error: &io::Error) -> String {
 
 /// Returns the reason, with a remedy if there is one.
 fn why(path: &Path, error: &io::Error) -> String {
-    let parent = path
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty());
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     match (error.kind(), parent) {
         (ErrorKind::NotFound, Some(parent)) if !parent.exists() => {
             let parent = parent.display();

@@ -34,11 +34,7 @@ impl Exit {
             Self::WrongInput => 5,
             Self::Interrupted => 6,
         };
-        if rank(other) > rank(self) {
-            other
-        } else {
-            self
-        }
+        if rank(other) > rank(self) { other } else { self }
     }
 
     /// Returns the number.

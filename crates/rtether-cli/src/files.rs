@@ -27,10 +27,7 @@ pub(crate) fn text(path: &Path, octets: Vec<u8>) -> Result<String, String> {
     String::from_utf8(octets).map_err(|error| {
         let shown = plain_line(&path.display().to_string());
         let octets = error.as_bytes();
-        format!(
-            "reading `{shown}`: {}",
-            not_text(octets, error.utf8_error().valid_up_to())
-        )
+        format!("reading `{shown}`: {}", not_text(octets, error.utf8_error().valid_up_to()))
     })
 }
 
@@ -65,12 +62,7 @@ impl<'a> Input<'a> {
             Ok(source)
         });
         let source = source.map_err(|error| reading(path, start, &error))?;
-        Ok(Self {
-            path,
-            start,
-            head,
-            source,
-        })
+        Ok(Self { path, start, head, source })
     }
 
     /// Returns the whole content, piece by piece.
@@ -112,11 +104,7 @@ fn not_text(octets: &[u8], valid: usize) -> String {
     }
     let before = String::from_utf8_lossy(&octets[..valid]);
     let line = before.matches('\n').count() + 1;
-    let column = before
-        .rsplit('\n')
-        .next()
-        .map_or(0, |line| line.chars().count())
-        + 1;
+    let column = before.rsplit('\n').next().map_or(0, |line| line.chars().count()) + 1;
     let octet = octets[valid];
     format!("line {line}, column {column}: octet {octet:#04x} is not UTF-8; save the file as UTF-8")
 }
@@ -194,11 +182,7 @@ pub(crate) fn make_directory(path: &Path) -> Result<Made, String> {
 /// Returns a path quoted for a shell, as one argument that is not a flag.
 pub(crate) fn as_argument(path: &Path) -> String {
     let text = path.to_string_lossy();
-    let text = if text.starts_with('-') {
-        format!("./{text}")
-    } else {
-        text.into_owned()
-    };
+    let text = if text.starts_with('-') { format!("./{text}") } else { text.into_owned() };
     let is_plain = |c: char| c.is_alphanumeric() || "./_-+,:@%".contains(c);
     if text.chars().all(is_plain) {
         return text;

@@ -55,11 +55,7 @@ impl FormatArgs {
 
     /// Returns where tables are drawn.
     fn screen(self) -> Screen {
-        Screen {
-            width: width().filter(|_| !self.wide),
-            color: terminal::has_color(),
-            ascii: false,
-        }
+        Screen { width: width().filter(|_| !self.wide), color: terminal::has_color(), ascii: false }
     }
 }
 

@@ -63,11 +63,7 @@ fn outcome(args: impl IntoIterator<Item = OsString>) -> Exit {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are not errors; clap knows the right stream.
-            let exit = if error.use_stderr() {
-                Exit::WrongInput
-            } else {
-                Exit::Ok
-            };
+            let exit = if error.use_stderr() { Exit::WrongInput } else { Exit::Ok };
             let printed = terminal::is_written(error.print());
             return if exit == Exit::Ok { printed } else { exit };
         }

@@ -35,18 +35,15 @@ pub(crate) fn seed(text: &str) -> Result<u64, String> {
 }
 
 pub(crate) fn octets(text: &str) -> Result<usize, String> {
-    text.parse()
-        .map_err(|_| "write a whole number of octets".into())
+    text.parse().map_err(|_| "write a whole number of octets".into())
 }
 
 pub(crate) fn core(text: &str) -> Result<usize, String> {
-    text.parse()
-        .map_err(|_| "write the number of a core; they count from 0".into())
+    text.parse().map_err(|_| "write the number of a core; they count from 0".into())
 }
 
 pub(crate) fn threads(text: &str) -> Result<NonZeroUsize, String> {
-    text.parse()
-        .map_err(|_| "write a whole number of threads, at least 1".into())
+    text.parse().map_err(|_| "write a whole number of threads, at least 1".into())
 }
 
 pub(crate) fn strength(text: &str) -> Result<i32, String> {
@@ -55,8 +52,7 @@ pub(crate) fn strength(text: &str) -> Result<i32, String> {
 }
 
 pub(crate) fn ipv4(text: &str) -> Result<Ipv4Addr, String> {
-    text.parse()
-        .map_err(|_| "write an IPv4 address, for example 10.0.0.2".into())
+    text.parse().map_err(|_| "write an IPv4 address, for example 10.0.0.2".into())
 }
 
 /// Parses a share between zero and one, both excluded: `1e-3`, `0.1 %`, `100 ppm`.
@@ -91,21 +87,9 @@ mod tests {
         // Oracle: the limits in the call.
         let priority = within(1_u8..=99);
         assert_eq!(priority("99"), Ok(99));
-        for wrong in [
-            "0",
-            "100",
-            "-1",
-            "1e3",
-            "",
-            "ten",
-            "99999999999999999999999",
-        ] {
+        for wrong in ["0", "100", "-1", "1e3", "", "ten", "99999999999999999999999"] {
             let said = priority(wrong);
-            assert_eq!(
-                said,
-                Err("write a whole number from 1 to 99".into()),
-                "{wrong}"
-            );
+            assert_eq!(said, Err("write a whole number from 1 to 99".into()), "{wrong}");
         }
         let count = within(1_u64..=u64::MAX);
         assert_eq!(count("0"), Err("write a whole number from 1".into()));

@@ -178,11 +178,7 @@ impl Outputs {
         all.extend(output.gate.files());
         all.extend(traces.pcap.map(|path| ("--pcap", path.into())));
         all.extend(traces.packets.map(|path| ("--packets", path.into())));
-        all.extend(
-            traces
-                .live_packets
-                .map(|path| ("--live-packets", path.into())),
-        );
+        all.extend(traces.live_packets.map(|path| ("--live-packets", path.into())));
         all.extend(directory.iter().map(|(_, path)| ("--out", path.clone())));
         drafts::check_distinct(scenario, &all).map_err(|message| {
             terminal::complain(&message);
@@ -240,10 +236,7 @@ fn write_all(
     if directory.is_empty() {
         return Ok(());
     }
-    let everything = report::json::Options {
-        buckets: true,
-        histogram: true,
-    };
+    let everything = report::json::Options { buckets: true, histogram: true };
     let tables = report::csv::files(checked);
     let write = |(name, draft): (&str, Draft)| {
         let table = tables.iter().find(|(known, _)| *known == name);

@@ -34,10 +34,7 @@ const REFRESH: WallDuration = WallDuration::from_millis(100);
 impl Pace {
     /// Returns the flags of a verb without `--jobs`.
     pub(crate) const fn shown(is_shown: bool) -> Self {
-        Self {
-            no_progress: !is_shown,
-            jobs: None,
-        }
+        Self { no_progress: !is_shown, jobs: None }
     }
 }
 
@@ -153,10 +150,7 @@ pub(crate) fn watched<T>(show: impl Fn() + Sync, work: impl FnOnce() -> T) -> T 
                 show();
             }
         });
-        let _ends = EndOfWork {
-            is_done: &is_done,
-            watcher: watcher.thread().clone(),
-        };
+        let _ends = EndOfWork { is_done: &is_done, watcher: watcher.thread().clone() };
         work()
     })
 }
@@ -197,8 +191,7 @@ fn steps_bar(pace: Pace) -> ProgressBar {
 pub(crate) fn threads(pace: Pace) -> usize {
     const MOST_PER_CORE: usize = 4;
     let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    pace.jobs
-        .map_or(0, |jobs| jobs.get().min(MOST_PER_CORE * cores))
+    pace.jobs.map_or(0, |jobs| jobs.get().min(MOST_PER_CORE * cores))
 }
 
 fn milliseconds(progress: &Progress) -> u64 {
@@ -206,11 +199,8 @@ fn milliseconds(progress: &Progress) -> u64 {
 }
 
 fn bar(pace: Pace, simulated_ms: u64) -> ProgressBar {
-    let bar = if simulated_ms > 0 {
-        ProgressBar::new(simulated_ms)
-    } else {
-        ProgressBar::new_spinner()
-    };
+    let bar =
+        if simulated_ms > 0 { ProgressBar::new(simulated_ms) } else { ProgressBar::new_spinner() };
     bar.set_draw_target(if pace.no_progress {
         ProgressDrawTarget::hidden()
     } else {

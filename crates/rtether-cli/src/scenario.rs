@@ -118,10 +118,7 @@ impl Read {
     pub(crate) fn split(mut self) -> (Option<Loaded>, scenario::Loaded) {
         let scenario = self.loaded.scenario.take();
         let written = self.written;
-        (
-            scenario.map(|scenario| Loaded { scenario, written }),
-            self.loaded,
-        )
+        (scenario.map(|scenario| Loaded { scenario, written }), self.loaded)
     }
 }
 
@@ -187,9 +184,7 @@ pub(crate) fn load_both(
     let own = parse("--what-if", what_if)?;
     all.extend(own.iter().cloned());
     let mut after = overrides.load(path, &text, &all, &[]);
-    after
-        .diagnostics
-        .retain(|diagnostic| !before.diagnostics.contains(diagnostic));
+    after.diagnostics.retain(|diagnostic| !before.diagnostics.contains(diagnostic));
     show(&after, overrides.message_format);
     let new = after.scenario.ok_or(Exit::WrongInput)?;
     Ok((old, new, own))
@@ -218,10 +213,7 @@ pub(crate) fn load_and_add(
         let text = read_flows(file)?;
         added.push(Source { name, text });
     }
-    added.extend(flows.iter().map(|flow| Source {
-        name: "--flow".to_owned(),
-        text: flow.clone(),
-    }));
+    added.extend(flows.iter().map(|flow| Source { name: "--flow".to_owned(), text: flow.clone() }));
     let loaded = overrides.load(path, &text, &all, &added);
     show(&loaded, overrides.message_format);
     let both = loaded.without_added.zip(loaded.scenario);

@@ -68,11 +68,7 @@ impl State {
     }
 }
 
-static STATE: Mutex<State> = Mutex::new(State {
-    is_asked: false,
-    has_results: false,
-    work: None,
-});
+static STATE: Mutex<State> = Mutex::new(State { is_asked: false, has_results: false, work: None });
 
 fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -116,11 +112,7 @@ fn watch() {
             waits.total = Duration::ZERO;
         }
         waits.note(of_threads());
-        let waited = if state.has_results {
-            waits.total
-        } else {
-            Duration::ZERO
-        };
+        let waited = if state.has_results { waits.total } else { Duration::ZERO };
         if begun.elapsed() >= GRACE + waited.min(MOST_WAITED) {
             leave();
         }
@@ -163,10 +155,7 @@ fn of_threads() -> BTreeMap<OsString, Duration> {
 /// Ends the process; no draft can be opened meanwhile.
 fn leave() -> ! {
     crate::drafts::abandon();
-    #[allow(
-        clippy::exit,
-        reason = "nothing but memory is held, and drafts are gone"
-    )]
+    #[allow(clippy::exit, reason = "nothing but memory is held, and drafts are gone")]
     std::process::exit(130)
 }
 
@@ -198,11 +187,7 @@ mod tests {
     /// bounds for up to 8 s on a busy host.
     #[test]
     fn work_that_begins_after_the_signal_has_no_results() {
-        let none = || State {
-            is_asked: false,
-            has_results: false,
-            work: None,
-        };
+        let none = || State { is_asked: false, has_results: false, work: None };
         let count = Arc::new(AtomicUsize::new(0));
         let asks = || {
             let count = Arc::clone(&count);
@@ -213,17 +198,11 @@ mod tests {
         let mut state = none();
         assert!(state.ask());
         state.begin(Care::None, asks());
-        assert_eq!(
-            (state.has_results, count.load(Ordering::Relaxed)),
-            (false, 1)
-        );
+        assert_eq!((state.has_results, count.load(Ordering::Relaxed)), (false, 1));
         let mut state = none();
         state.begin(Care::None, asks());
         assert!(state.ask() && !state.ask());
-        assert_eq!(
-            (state.has_results, count.load(Ordering::Relaxed)),
-            (true, 3)
-        );
+        assert_eq!((state.has_results, count.load(Ordering::Relaxed)), (true, 3));
     }
 
     #[test]

@@ -125,11 +125,7 @@ pub(crate) fn choose_verbose() {
 /// Tells with `--verbose` what is done, and when.
 pub(crate) fn detail(text: impl FnOnce() -> String) {
     if let Some(begin) = BEGIN.get() {
-        remark(&format!(
-            "[{:8.3} s] {}",
-            begin.elapsed().as_secs_f64(),
-            text()
-        ));
+        remark(&format!("[{:8.3} s] {}", begin.elapsed().as_secs_f64(), text()));
     }
 }
 

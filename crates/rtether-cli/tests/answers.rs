@@ -85,28 +85,13 @@ fn admission_is_in_the_exit_code() {
 fn wrong_flows_are_shown_where_they_are() {
     let plant = Plant::new("wrong", SCENARIO);
     plant.write("empty.yaml", "# nothing\n");
-    plant.write(
-        "used.yaml",
-        &format!("- {}\n", G.replace("name: g", "name: f")),
-    );
-    plant.write(
-        "typo.yaml",
-        &format!("flows:\n  - {}\n", G.replace("from: c", "from: cc")),
-    );
+    plant.write("used.yaml", &format!("- {}\n", G.replace("name: g", "name: f")));
+    plant.write("typo.yaml", &format!("flows:\n  - {}\n", G.replace("from: c", "from: cc")));
     plant.write("broken.yaml", "- { name: g\n");
     for (file, expected) in [
-        (
-            "empty.yaml",
-            &["missing-key", "empty.yaml", "no flow found"][..],
-        ),
-        (
-            "used.yaml",
-            &["duplicate-name", "used.yaml:1:11", "plant.yaml:10:13"],
-        ),
-        (
-            "typo.yaml",
-            &["unknown-node", "typo.yaml:2:22", "declare it"],
-        ),
+        ("empty.yaml", &["missing-key", "empty.yaml", "no flow found"][..]),
+        ("used.yaml", &["duplicate-name", "used.yaml:1:11", "plant.yaml:10:13"]),
+        ("typo.yaml", &["unknown-node", "typo.yaml:2:22", "declare it"]),
         ("broken.yaml", &["syntax", "broken.yaml:1:3"]),
         ("nowhere.yaml", &["reading `nowhere.yaml`"]),
     ] {
@@ -117,38 +102,25 @@ fn wrong_flows_are_shown_where_they_are() {
         }
     }
     plant.line("admit plant.yaml").exits(2);
-    plant
-        .line("admit - -")
-        .exits(2)
-        .says("cannot both come from standard input");
+    plant.line("admit - -").exits(2).says("cannot both come from standard input");
 }
 
 #[test]
 fn what_if_ends_as_the_changed_scenario_does() {
-    let plant = Plant::new(
-        "what-if",
-        &format!("{SCENARIO}\n").replace("run:", &format!("  - {G}\nrun:")),
-    );
+    let plant =
+        Plant::new("what-if", &format!("{SCENARIO}\n").replace("run:", &format!("  - {G}\nrun:")));
     plant
         .run(&["bound", "plant.yaml", "--what-if", "flows.f.deadline=29 us"])
         .exits(0)
         .shows("not proved > proved");
-    let faster = [
-        "--what-if",
-        "links[1].rate=1 Gbit/s",
-        "--what-if",
-        "flows.f.deadline=11 us",
-    ];
+    let faster = ["--what-if", "links[1].rate=1 Gbit/s", "--what-if", "flows.f.deadline=11 us"];
     let all = [&["bound", "plant.yaml"], &faster[..], &["--json"]].concat();
     // 9.12 + 1.008 + 0.912 us.
     let document = plant.run(&all).exits(1).json();
     assert_eq!(document["schema"], "rtether.what-if/1");
     assert_eq!(document["changes"].as_array().unwrap().len(), 2);
     assert_eq!(document["streams"][0]["after"]["bound_ns"], 11_040);
-    plant
-        .line("bound plant.yaml --what-if flows.f.class=x")
-        .exits(1)
-        .shows("No change: 2 streams");
+    plant.line("bound plant.yaml --what-if flows.f.class=x").exits(1).shows("No change: 2 streams");
     let Ended { code, out, .. } = plant.line("bound plant.yaml --what-if flows.f.class=x --csv");
     assert_eq!((code, out.lines().count()), (Some(1), 1));
     for (change, expected) in [
@@ -161,31 +133,17 @@ fn what_if_ends_as_the_changed_scenario_does() {
     ] {
         let Ended { code, out, err, .. } = plant.run(&["bound", "plant.yaml", "--what-if", change]);
         assert_eq!((code, out.as_str()), (Some(2), ""), "{change}: {err}");
-        assert!(
-            err.contains(expected) && err.contains("--what-if"),
-            "{change}: {err}"
-        );
+        assert!(err.contains(expected) && err.contains("--what-if"), "{change}: {err}");
     }
     // The checks of the whole plant apply, and can be configured to allow it.
     plant
         .run(&["bound", "plant.yaml", "--what-if", "flows.f.period=5 us"])
         .exits(2)
         .says("link-overload");
-    let allow = [
-        "--set",
-        "run.overload=allow",
-        "--what-if",
-        "flows.f.period=5 us",
-    ];
-    plant
-        .run(&[&["bound", "plant.yaml"], &allow[..]].concat())
-        .exits(3)
-        .shows("overload: 201.6 %");
+    let allow = ["--set", "run.overload=allow", "--what-if", "flows.f.period=5 us"];
+    plant.run(&[&["bound", "plant.yaml"], &allow[..]].concat()).exits(3).shows("overload: 201.6 %");
     // Mistakes without the change are not reported twice.
-    let unused = SCENARIO.replace(
-        "c: { stack: zero }",
-        "c: { stack: zero }, x: { stack: zero }",
-    );
+    let unused = SCENARIO.replace("c: { stack: zero }", "c: { stack: zero }, x: { stack: zero }");
     plant.write("unused.yaml", &unused);
     let err = plant.line("bound unused.yaml --what-if flows.f.pcp=1").err;
     assert_eq!(err.matches("`x`").count(), 1, "{err}");
@@ -199,26 +157,17 @@ fn sensitivity_and_ports_come_in_all_forms() {
     assert_eq!(document["schema"], "rtether.sensitivity/1");
     // Nine tenths of 9.12 us, on either link.
     assert_eq!(document["trials"][0]["gain_ns"], 8_208);
-    let out = plant
-        .line("bound plant.yaml --sensitivity --csv --flow f")
-        .out;
+    let out = plant.line("bound plant.yaml --sensitivity --csv --flow f").out;
     assert!(out.starts_with("change,bound_ns,gain_ns,slack_ns,others_late_streams,edit\n"));
-    plant
-        .line("bound plant.yaml --sensitivity --flow fx")
-        .exits(2);
+    plant.line("bound plant.yaml --sensitivity --flow fx").exits(2);
     let poisson = SCENARIO.replace("period: 1 ms", "kind: poisson, mean_gap: 1 ms");
     plant.write("poisson.yaml", &poisson);
     let Ended { code, out, err, .. } = plant.line("bound poisson.yaml --sensitivity");
     assert_eq!((code, out.as_str()), (Some(3), ""), "{err}");
-    plant
-        .line("bound plant.yaml --ports")
-        .exits(0)
-        .shows("6 ports, 0 stacks: 6 ok.");
+    plant.line("bound plant.yaml --ports").exits(0).shows("6 ports, 0 stacks: 6 ok.");
     let out = plant.line("bound plant.yaml --ports --csv").out;
     assert_eq!(out.lines().count(), 1 + 6);
-    plant
-        .line("bound plant.yaml --ports --sensitivity")
-        .exits(2);
+    plant.line("bound plant.yaml --ports --sensitivity").exits(2);
 }
 
 /// Every kind of change that is an edit of the file: a link, two forms of a stack, priorities.
@@ -252,10 +201,7 @@ fn what_would_help_helps_when_it_is_pasted() {
         (streams.clone(), proved.count(), err)
     };
     plant.write("generated.yaml", GENERATED);
-    for (file, flow) in [
-        ("plant.yaml", "f"),
-        ("generated.yaml", "bay02.ct3 > busbar"),
-    ] {
+    for (file, flow) in [("plant.yaml", "f"), ("generated.yaml", "bay02.ct3 > busbar")] {
         let Ended { code, out, err, .. } = plant.run(&["check", file, "--json"]);
         let help = &json(&out)["help"];
         assert_eq!((code, &help["flow"]), (Some(0), &flow.into()), "{err}");
@@ -288,15 +234,9 @@ fn what_would_help_helps_when_it_is_pasted() {
         format!("  - {{ name: f{n}, from: a, to: b, period: 1 s, size: 60 B, pcp: 5, deadline: 1 us }}\n")
     });
     let begin = SCENARIO.find("  - { name: f,").unwrap();
-    let many = format!(
-        "{}{}run: {{ for: 1 s }}\n",
-        &SCENARIO[..begin],
-        flows.collect::<String>()
-    );
+    let many = format!("{}{}run: {{ for: 1 s }}\n", &SCENARIO[..begin], flows.collect::<String>());
     plant.write("many.yaml", &many);
-    plant
-        .line("check many.yaml")
-        .shows("There are many changes: `rtether bound --sensitivity");
+    plant.line("check many.yaml").shows("There are many changes: `rtether bound --sensitivity");
     // Nothing is in need of help.
     let out = plant.line("check plant.yaml --json --set flows.f.deadline=1s");
     assert_eq!(out.json()["help"], serde_json::Value::Null);
@@ -352,9 +292,8 @@ fn ctrl_c_ends_the_trials_with_those_done() {
     let begin = SCENARIO.find("  - { name: f,").unwrap();
     let text = format!("{}{flows}run: {{ for: 1 s }}\n", &SCENARIO[..begin]);
     let plant = Plant::new("ctrl-c", &text);
-    let mut child = plant
-        .command(&["bound", "plant.yaml", "--sensitivity", "--json", "-v"])
-        .start();
+    let mut child =
+        plant.command(&["bound", "plant.yaml", "--sensitivity", "--json", "-v"]).start();
     let _said = until_says(&mut child, "changes to try");
     std::thread::sleep(Duration::from_secs(1));
     signal(child.id(), "-INT");
@@ -381,10 +320,8 @@ run: { for: 10 ms }
         let why: serde_json::Value = serde_json::from_str(&out).unwrap();
         assert_eq!(why["latency_ns"], 23_320);
         let hops = why["hops"].as_array().unwrap();
-        let parts: Vec<_> = hops
-            .iter()
-            .map(|hop| (hop["place"].as_str().unwrap(), &hop["ns"]))
-            .collect();
+        let parts: Vec<_> =
+            hops.iter().map(|hop| (hop["place"].as_str().unwrap(), &hop["ns"])).collect();
         let expected = [
             ("wire from a to sw", 9_120),
             ("switch queue of sw to b", 5_080),
@@ -392,24 +329,15 @@ run: { for: 10 ms }
         ];
         assert_eq!(parts.len(), expected.len());
         for (part, expected) in parts.iter().zip(expected) {
-            assert_eq!(
-                (part.0, part.1),
-                (expected.0, &serde_json::json!(expected.1))
-            );
+            assert_eq!((part.0, part.1), (expected.0, &serde_json::json!(expected.1)));
         }
         let wait = &hops[1]["waits"][0];
-        assert_eq!(
-            (&wait["flow"], &wait["cause"]),
-            (&"g".into(), &"in service".into())
-        );
+        assert_eq!((&wait["flow"], &wait["cause"]), (&"g".into(), &"in service".into()));
         assert_eq!(wait["ns"], 5_080);
     }
     let Ended { code, out, .. } = plant.line("why plant.yaml f --svg f.svg");
     assert_eq!(code, Some(0));
-    assert!(
-        out.starts_with("f: packet 0 took 23.32 us (late, deadline 20 us)"),
-        "{out}"
-    );
+    assert!(out.starts_with("f: packet 0 took 23.32 us (late, deadline 20 us)"), "{out}");
     let svg = plant.0.read("f.svg");
     assert!(svg.starts_with("<svg ") && svg.contains("`g` #0, in service: 5.08 us"));
 }
@@ -428,10 +356,7 @@ run: { for: 10 ms, warmup: 1 ms }
     let Ended { code, out, err, .. } = plant.line("why plant.yaml f --bound --json");
     assert_eq!((code, err.as_str()), (Some(0), ""));
     let why = json(&out);
-    assert_eq!(
-        (&why["is_bound"], &why["latency_ns"]),
-        (&true.into(), &28_320.into())
-    );
+    assert_eq!((&why["is_bound"], &why["latency_ns"]), (&true.into(), &28_320.into()));
     let hops = why["hops"].as_array().unwrap();
     let parts: Vec<_> = hops.iter().map(|hop| (&hop["place"], &hop["ns"])).collect();
     let expected = [
@@ -442,14 +367,8 @@ run: { for: 10 ms, warmup: 1 ms }
     let expected = expected.map(|(place, ns)| (place.into(), ns.into()));
     assert_eq!(parts, expected.each_ref().map(|(place, ns)| (place, ns)));
     let wait = &hops[1]["waits"][0];
-    assert_eq!(
-        (&wait["flow"], &wait["cause"]),
-        (&"g".into(), &"same class".into())
-    );
-    assert_eq!(
-        (&wait["ns"], &wait["packet_ns"]),
-        (&10_080.into(), &10_080.into())
-    );
+    assert_eq!((&wait["flow"], &wait["cause"]), (&"g".into(), &"same class".into()));
+    assert_eq!((&wait["ns"], &wait["packet_ns"]), (&10_080.into(), &10_080.into()));
     assert_eq!(why["pattern"]["is_attained"], true);
     // The edits make it.
     let edits = why["pattern"]["edits"].as_array().unwrap();
@@ -464,10 +383,7 @@ run: { for: 10 ms, warmup: 1 ms }
     let Ended { code, out, .. } = plant.line("why plant.yaml f --bound --svg f.svg");
     assert_eq!(code, Some(0));
     let first = "f: bound 28.32 us, above its deadline 28 us\nby total flow\n";
-    assert!(
-        out.starts_with(first) && out.contains("The bound is attained"),
-        "{out}"
-    );
+    assert!(out.starts_with(first) && out.contains("The bound is attained"), "{out}");
     let svg = plant.0.read("f.svg");
     assert!(svg.contains("`g`, same class: 10.08 us"));
 }
@@ -490,18 +406,9 @@ fn a_flow_without_a_bound_gets_a_remedy() {
 #[test]
 fn a_lost_packet_says_where_it_was_lost() {
     let text = SCENARIO
-        .replace(
-            "latency: 0 us, queues: 8",
-            "latency: 0 us, queues: 8, buffer: 8 kB",
-        )
-        .replace(
-            "period: 1 ms, size: 60 B",
-            "min_gap: 100 ms, burst: 10, size: 1472 B",
-        )
-        .replace(
-            "ends: [b, \"sw:2\"], rate: 100 Mbit/s",
-            "ends: [b, \"sw:2\"], rate: 10 Mbit/s",
-        );
+        .replace("latency: 0 us, queues: 8", "latency: 0 us, queues: 8, buffer: 8 kB")
+        .replace("period: 1 ms, size: 60 B", "min_gap: 100 ms, burst: 10, size: 1472 B")
+        .replace("ends: [b, \"sw:2\"], rate: 100 Mbit/s", "ends: [b, \"sw:2\"], rate: 10 Mbit/s");
     let plant = Plant::new("why-lost", &text);
     plant
         .line("why plant.yaml f --packet 9")
@@ -518,15 +425,9 @@ fn sums_of_bounds_decide_the_exit_code() {
     for (max, code) in [("36.48 us", 0), ("36.47 us", 1)] {
         let text = format!("{SCENARIO}accept: [{{ sum: [f, f], max: {max} }}]\n");
         let plant = Plant::new("bound-sums", &text);
-        plant
-            .line("bound plant.yaml")
-            .exits(code)
-            .shows("1 sum of delays: ");
+        plant.line("bound plant.yaml").exits(code).shows("1 sum of delays: ");
         let out = plant.line("bound plant.yaml --csv").out;
-        assert!(
-            out.lines().nth(2).unwrap().starts_with("\"sum of f, f\","),
-            "{out}"
-        );
+        assert!(out.lines().nth(2).unwrap().starts_with("\"sum of f, f\","), "{out}");
     }
 }
 
@@ -534,18 +435,12 @@ fn sums_of_bounds_decide_the_exit_code() {
 #[test]
 fn a_packet_that_is_not_there_is_not_explained() {
     let plant = Plant::new("why-not", SCENARIO);
-    plant
-        .line("why plant.yaml x")
-        .exits(2)
-        .says("there is no flow `x`; there are `f`");
+    plant.line("why plant.yaml x").exits(2).says("there is no flow `x`; there are `f`");
     plant
         .line("why plant.yaml f --packet late")
         .exits(3)
         .says("no packet of `f` was late in 1 run");
-    plant
-        .line("why plant.yaml f --packet 1000")
-        .exits(3)
-        .says("packet 1000 of `f` did not arrive");
+    plant.line("why plant.yaml f --packet 1000").exits(3).says("packet 1000 of `f` did not arrive");
     plant
         .line("why plant.yaml f --packet best")
         .exits(2)
@@ -573,23 +468,14 @@ fn results_are_compared() {
     assert!(out.ends_with("PASS. No change: 1 stream.\n"), "{out}");
     let Ended { code, out, .. } = diff("loose", "tight", &["--csv"]);
     assert_eq!(code, Some(0));
-    assert!(
-        out.lines()
-            .nth(1)
-            .unwrap()
-            .starts_with("worse,f,b,-8000,ok,ok,9760,1760,"),
-        "{out}"
-    );
+    assert!(out.lines().nth(1).unwrap().starts_with("worse,f,b,-8000,ok,ok,9760,1760,"), "{out}");
     let document = diff("tight", "late", &["--json"]).exits(1).json();
     assert_eq!(document["new_failures"], 1);
     assert_eq!(document["streams"][0]["gain_ns"], -2_000);
     assert_eq!(document["streams"][0]["after"]["verdict"], "late");
     let Ended { code, out, .. } = diff("late", "tight", &[]);
     assert_eq!(code, Some(0));
-    assert!(
-        out.contains("mended") && out.ends_with("1 mended; 0 unchanged.\n"),
-        "{out}"
-    );
+    assert!(out.contains("mended") && out.ends_with("1 mended; 0 unchanged.\n"), "{out}");
 
     // What failed in the baseline does not fail the check.
     let Ended { code, out, .. } = check("again", "18 us", &["--baseline", "late/result.json"]);
@@ -597,9 +483,7 @@ fn results_are_compared() {
     assert!(out.ends_with("PASS. No change: 1 stream.\n"), "{out}");
     let baseline = ["--baseline", "tight/result.json", "--json"];
     let worse = check("worse", "18 us", &baseline);
-    worse
-        .exits(1)
-        .says("compared with the baseline: FAIL. 1 new failure");
+    worse.exits(1).says("compared with the baseline: FAIL. 1 new failure");
     assert_eq!(worse.json()["schema"], "rtether.result/1");
 
     let quiet = ["--baseline", "tight/result.json", "--quiet"];
@@ -617,10 +501,7 @@ fn results_are_compared() {
         .exits(2)
         .says("`plant.yaml`: ")
         .says("prints a result");
-    plant
-        .line("check plant.yaml --baseline none.json")
-        .exits(2)
-        .says("none.json");
+    plant.line("check plant.yaml --baseline none.json").exits(2).says("none.json");
 }
 
 /// Oracle: the documented exit codes; by hand, each station has one link, and `f` needs two of three.
@@ -634,14 +515,8 @@ fn single_failures_are_told_in_every_form() {
     assert_eq!(code, Some(1), "{err}");
     let rows: Vec<&str> = out.lines().skip(1).collect();
     assert_eq!(rows.len(), 4);
-    assert!(
-        rows[0].starts_with("none,none,,0,0,0,0,0,0,0,,f,b,proved,"),
-        "{out}"
-    );
-    assert!(
-        rows[1].starts_with("a - sw:1,link,,1,0,0,0,0,0,0,,f,b,cut-off,,FAIL"),
-        "{out}"
-    );
+    assert!(rows[0].starts_with("none,none,,0,0,0,0,0,0,0,,f,b,proved,"), "{out}");
+    assert!(rows[1].starts_with("a - sw:1,link,,1,0,0,0,0,0,0,,f,b,cut-off,,FAIL"), "{out}");
     assert!(rows[3].starts_with("c - sw:3,link,,0,0,"), "{out}");
     let rows = fail("links", &["--format", "ndjson"]).out;
     assert_eq!(rows.lines().count(), 4);
@@ -655,13 +530,8 @@ fn single_failures_are_told_in_every_form() {
     let Ended { code, out, .. } = fail("trunks", &["-q"]);
     assert_eq!(code, Some(0));
     assert!(out.starts_with("PASS. There is nothing to fail."), "{out}");
-    fail("links", &[])
-        .exits(1)
-        .shows("3 single failures: 1 proved, 2 failed; 2 cut streams off.");
-    plant
-        .run(&["check", "plant.yaml", "--recovery", "5 ms"])
-        .exits(2)
-        .says("--fail");
+    fail("links", &[]).exits(1).shows("3 single failures: 1 proved, 2 failed; 2 cut streams off.");
+    plant.run(&["check", "plant.yaml", "--recovery", "5 ms"]).exits(2).says("--fail");
     // There is no page of failures, and so none that could link to the playground.
     for option in ["--baseline", "--report", "--playground"] {
         fail("links", &[option, "x"]).exits(2).says(option);

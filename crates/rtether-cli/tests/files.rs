@@ -54,14 +54,7 @@ fn a_report_that_cannot_be_written_costs_no_run() {
     let plant = Plant::new("before");
     let begin = Instant::now();
     for verb in ["check", "limit"] {
-        let output = plant.run(&[
-            verb,
-            "plant.yaml",
-            "--for",
-            "100 h",
-            "--report",
-            "no/r.html",
-        ]);
+        let output = plant.run(&[verb, "plant.yaml", "--for", "100 h", "--report", "no/r.html"]);
         output.exits(4);
         output.says("no directory `no`; make it first");
     }
@@ -94,20 +87,11 @@ fn pipes_are_written_straight_and_links_followed() {
     std::os::unix::fs::symlink("real.html", plant.path("link.html")).unwrap();
     std::os::unix::fs::symlink("new.html", plant.path("dangling.html")).unwrap();
     for (link, real) in [("link.html", "real.html"), ("dangling.html", "new.html")] {
-        plant
-            .run(&["check", "plant.yaml", "-q", "--report", link])
-            .exits(0);
+        plant.run(&["check", "plant.yaml", "-q", "--report", link]).exits(0);
         assert!(fs::symlink_metadata(plant.path(link)).unwrap().is_symlink());
         assert!(plant.0.read(real).contains("</html>"), "{real}");
     }
-    let names = [
-        "dangling.html",
-        "fifo",
-        "link.html",
-        "new.html",
-        "plant.yaml",
-        "real.html",
-    ];
+    let names = ["dangling.html", "fifo", "link.html", "new.html", "plant.yaml", "real.html"];
     assert_eq!(plant.0.names(), names);
 }
 
@@ -183,11 +167,7 @@ fn the_second_ctrl_c_leaves_no_draft() {
 #[test]
 fn what_cannot_be_read_comes_with_a_remedy() {
     let plant = Plant::new("read");
-    fs::write(
-        plant.path("latin1.yaml"),
-        b"rtether: 1\nname: F\xf6rderband\n",
-    )
-    .unwrap();
+    fs::write(plant.path("latin1.yaml"), b"rtether: 1\nname: F\xf6rderband\n").unwrap();
     fs::write(plant.path("utf16.yaml"), b"\xff\xfer\0t\0").unwrap();
     for (file, words) in [
         ("plnat.yaml", "did you mean `./plant.yaml`"),
@@ -215,28 +195,13 @@ fn a_file_that_is_no_result_is_told_in_words() {
     }
     for (file, words) in [
         ("empty", "`empty`: it is empty; `rtether check"),
-        (
-            "half",
-            "`half`: it is not JSON at line 2, column 11; `rtether check",
-        ),
-        (
-            "deep",
-            "`deep`: it is not JSON at line 1, column 128; `rtether check",
-        ),
-        (
-            "plant.yaml",
-            "`plant.yaml`: it is not JSON at line 2, column 1; `rtether check",
-        ),
+        ("half", "`half`: it is not JSON at line 2, column 11; `rtether check"),
+        ("deep", "`deep`: it is not JSON at line 1, column 128; `rtether check"),
+        ("plant.yaml", "`plant.yaml`: it is not JSON at line 2, column 1; `rtether check"),
         (".", "`.`: it is a directory; `rtether check"),
-        (
-            "other",
-            "`other`: `rtether.bound/1` where `rtether.result/1` is expected",
-        ),
+        ("other", "`other`: `rtether.bound/1` where `rtether.result/1` is expected"),
     ] {
-        for arguments in [
-            &["diff", file, file][..],
-            &["check", "plant.yaml", "--baseline", file],
-        ] {
+        for arguments in [&["diff", file, file][..], &["check", "plant.yaml", "--baseline", file]] {
             let output = plant.run(arguments);
             output.exits(2).says(words);
             assert_eq!(output.out, "", "no run for nothing");
@@ -255,10 +220,7 @@ fn a_name_of_a_file_is_no_command_for_the_terminal() {
         let output = plant.run(arguments);
         output.exits(2);
         let said = output.err;
-        assert!(
-            !said.contains('\u{1b}') && said.lines().count() == 1,
-            "{said:?}"
-        );
+        assert!(!said.contains('\u{1b}') && said.lines().count() == 1, "{said:?}");
     }
 }
 
@@ -290,10 +252,7 @@ fn messages_in_json_are_one_object_per_line() {
 fn messages_name_the_flag() {
     let plant = Plant::new("flag");
     for (flag, value) in [("--for", "5 parsec"), ("--warmup", "1 h"), ("--runs", "0")] {
-        plant
-            .run(&["check", "plant.yaml", flag, value])
-            .exits(2)
-            .says(&format!("--> {flag}:"));
+        plant.run(&["check", "plant.yaml", flag, value]).exits(2).says(&format!("--> {flag}:"));
     }
 }
 
@@ -332,11 +291,7 @@ fn tables_have_no_spaces_at_the_end() {
 fn every_verb_has_a_manual_page() {
     let plant = Plant::new("man");
     for (verb, word) in [("sim", "pcap"), ("limit", "tolerance"), ("new", "template")] {
-        plant
-            .run(&["man", verb])
-            .exits(0)
-            .shows(word)
-            .shows(&format!("rtether-{verb}"));
+        plant.run(&["man", verb]).exits(0).shows(word).shows(&format!("rtether-{verb}"));
     }
 }
 
@@ -361,10 +316,7 @@ fn nobody_to_write_to_is_a_failure_and_a_reader_who_leaves_is_none() {
     ] {
         shell(&plant, script).exits(4).says("standard output");
     }
-    for script in [
-        "exec \"$0\" check plant.yaml >/dev/null",
-        "exec \"$0\" check plant.yaml <&-",
-    ] {
+    for script in ["exec \"$0\" check plant.yaml >/dev/null", "exec \"$0\" check plant.yaml <&-"] {
         shell(&plant, script).exits(0);
     }
     let mut command = plant.command(&["schema"]);
@@ -379,11 +331,7 @@ fn a_directory_of_results_is_written_whole_or_not_at_all() {
     let plant = Plant::new("all");
     let limited = "trap '' XFSZ; ulimit -f 16; exec \"$0\" check plant.yaml -q --out a/out";
     shell(&plant, limited).exits(4).says("a/out/");
-    assert_eq!(
-        plant.0.names(),
-        ["plant.yaml"],
-        "no directory is left either"
-    );
+    assert_eq!(plant.0.names(), ["plant.yaml"], "no directory is left either");
     // The old directory stays as it was.
     plant.line("check plant.yaml -q --out a/out").exits(0);
     let contents = || {
@@ -401,9 +349,7 @@ fn a_directory_of_results_is_written_whole_or_not_at_all() {
     shell(&plant, &longer).exits(4);
     assert_eq!(contents(), before);
     // And is replaced as a whole.
-    plant
-        .line("check plant.yaml -q --for 200ms --out a/out")
-        .exits(0);
+    plant.line("check plant.yaml -q --for 200ms --out a/out").exits(0);
     let after = contents();
     let names = |all: &[(String, Vec<u8>)]| {
         let names = all.iter().map(|(name, _)| name.clone());
@@ -454,8 +400,6 @@ fn as_root_no_link_of_another_user_is_followed() {
     assert_eq!(fs::read_dir(plant.path("mine")).unwrap().count(), 1);
     // Links of root are followed.
     lchown(plant.path("folder"), Some(0), Some(0)).unwrap();
-    plant
-        .line("check plant.yaml -q --report folder/new")
-        .exits(0);
+    plant.line("check plant.yaml -q --report folder/new").exits(0);
     assert!(plant.0.read("mine/new").contains("</html>"));
 }

@@ -64,28 +64,15 @@ fn the_limit_is_found_and_told_in_every_form() {
     // 100 Mbit/s less the 1.04 Mbit/s of the flow with the deadline.
     let limit = document["limit"]["load_bps"].as_f64().unwrap();
     assert!((limit / 98.96e6 - 1.0).abs() < 0.02, "{limit}");
-    let table = plant.run(&[
-        "--miss",
-        "0.01",
-        "--confidence",
-        "95 %",
-        "--report",
-        "page.html",
-    ]);
+    let table = plant.run(&["--miss", "0.01", "--confidence", "95 %", "--report", "page.html"]);
     let table = table.out;
-    assert!(
-        table.starts_with("plant\nPASS. The limit is 98."),
-        "{table}"
-    );
+    assert!(table.starts_with("plant\nPASS. The limit is 98."), "{table}");
     let page = plant.0.read("page.html");
     assert!(page.contains("Input limit of the network"));
     let csv = plant.line("--miss 10000ppm --csv");
     let mut rows = csv.out;
     rows.retain(|c| c != '\r');
-    assert!(
-        rows.starts_with("kind,name,factor_ratio,load_bps"),
-        "{rows}"
-    );
+    assert!(rows.starts_with("kind,name,factor_ratio,load_bps"), "{rows}");
     assert!(rows.contains("\nlimit equal,b,") && rows.contains("\nlimit by need,b,"));
     // One line, which is the second of the table.
     let line = plant.line("--miss 1% --quiet").out;
@@ -98,10 +85,8 @@ fn the_limit_is_found_and_told_in_every_form() {
 #[test]
 fn exit_codes_say_how_it_ended() {
     let plant = Plant::new("codes", SCENARIO);
-    let heavy = SCENARIO.replace(
-        "min_gap: 600 us, mean_gap: 615.2 us",
-        "min_gap: 40 us, mean_gap: 41 us",
-    );
+    let heavy =
+        SCENARIO.replace("min_gap: 600 us, mean_gap: 615.2 us", "min_gap: 40 us, mean_gap: 41 us");
     let heavy = heavy.replace("for: 1 s", "for: 1 s, overload: allow");
     Plant::new("heavy", &heavy).line("--miss 1%").exits(1);
     plant.run(&["--miss", "1e-6"]).exits(3);
@@ -122,24 +107,16 @@ fn exit_codes_say_how_it_ended() {
 
 #[test]
 fn what_cannot_be_scaled_names_the_remedy() {
-    let greedy = SCENARIO.replace(
-        "kind: sporadic, min_gap: 600 us, mean_gap: 615.2 us, size: 1472 B",
-        "over: tcp",
-    );
+    let greedy = SCENARIO
+        .replace("kind: sporadic, min_gap: 600 us, mean_gap: 615.2 us, size: 1472 B", "over: tcp");
     let plant = Plant::new("greedy", &greedy);
-    plant
-        .run(&[])
-        .exits(2)
-        .says("`load`")
-        .says("give it a `rate`");
+    plant.run(&[]).exits(2).says("`load`").says("give it a `rate`");
 }
 
 #[test]
 fn ctrl_c_ends_with_the_loads_tried() {
     let plant = Plant::new("cut", SCENARIO);
-    let mut child = plant
-        .command(&["--miss", "1%", "--json", "-v", "--for", "20000 s"])
-        .start();
+    let mut child = plant.command(&["--miss", "1%", "--json", "-v", "--for", "20000 s"]).start();
     let _said = until_says(&mut child, "read ");
     std::thread::sleep(Duration::from_secs(1));
     signal(child.id(), "-INT");

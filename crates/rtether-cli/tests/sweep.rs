@@ -70,9 +70,8 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 /// Compares results; says in which files they differ.
 fn same(found: &BTreeMap<String, Vec<u8>>, expected: &BTreeMap<String, Vec<u8>>) {
     let names = found.keys().chain(expected.keys());
-    let other: Vec<&String> = names
-        .filter(|name| found.get(*name) != expected.get(*name))
-        .collect();
+    let other: Vec<&String> =
+        names.filter(|name| found.get(*name) != expected.get(*name)).collect();
     assert!(other.is_empty(), "{other:?}");
 }
 
@@ -90,21 +89,11 @@ fn shards_in_any_order_make_the_same_files() {
     let whole = undisturbed(&folder);
     for shard in ["0/3", "1/3"] {
         let ended = run(&folder, &["parts", "--shard", shard]);
-        assert_eq!(
-            (ended.code, ended.out.as_str()),
-            (Some(0), ""),
-            "{}",
-            ended.err
-        );
+        assert_eq!((ended.code, ended.out.as_str()), (Some(0), ""), "{}", ended.err);
     }
     assert!(!folder.path().join("parts/points.csv").exists());
     let last = run(&folder, &["parts", "--shard", "2/3", "-j", "1"]);
-    assert!(
-        last.out.starts_with("24 points\n"),
-        "{}{}",
-        last.out,
-        last.err
-    );
+    assert!(last.out.starts_with("24 points\n"), "{}{}", last.out, last.err);
     same(&files(&folder.path().join("parts")), &whole);
     assert_eq!(run(&folder, &["parts", "--shard", "4/3"]).code, Some(2));
 }
@@ -141,9 +130,7 @@ fn has(programs: &[&str]) -> bool {
     let is_there =
         |name: &&str| std::env::split_paths(&search()).any(|way| way.join(name).exists());
     let missing = programs.iter().find(|name| !is_there(name));
-    missing
-        .inspect(|name| skip(&format!("needs {name}")))
-        .is_none()
+    missing.inspect(|name| skip(&format!("needs {name}"))).is_none()
 }
 
 /// Returns the file of a recipe, as the guide shows it.
@@ -164,9 +151,7 @@ fn parallel_runs_shards_side_by_side() {
     let mut command = Command::new("sh");
     command.args(["-c", line.unwrap()]).env("PATH", search());
     // It asks for a citation once in each home.
-    command
-        .env("HOME", folder.path())
-        .current_dir(folder.path());
+    command.env("HOME", folder.path()).current_dir(folder.path());
     let ended = command.run();
     assert_eq!(ended.code, Some(0), "{}", ended.err);
     same(&files(&folder.path().join("results")), &whole);
@@ -204,10 +189,7 @@ impl Slurm {
         let start = |mut command: Command, log: &str| {
             let log = fs::File::create(folder.join(log)).unwrap();
             command.arg("-D").arg("-f").arg(folder.join("slurm.conf"));
-            command
-                .stdout(Stdio::null())
-                .stderr(log)
-                .env("PATH", search());
+            command.stdout(Stdio::null()).stderr(log).env("PATH", search());
             command.spawn().unwrap()
         };
         let manager = start(Command::new("slurmctld"), "ctld.log");
@@ -250,14 +232,9 @@ fn an_array_of_slurm_runs_shards() {
 fn points_that_are_there_are_not_run_again() {
     let folder = folder("sweep-again");
     let whole = undisturbed(&folder);
-    let (name, _) = whole
-        .iter()
-        .find(|(name, _)| name.starts_with("points/"))
-        .unwrap();
+    let (name, _) = whole.iter().find(|(name, _)| name.starts_with("points/")).unwrap();
     let file = folder.path().join("whole").join(name);
-    let marked = fs::read_to_string(&file)
-        .unwrap()
-        .replace("\"seed\":", "\"mark\":1,\"seed\":");
+    let marked = fs::read_to_string(&file).unwrap().replace("\"seed\":", "\"mark\":1,\"seed\":");
     fs::write(&file, &marked).unwrap();
     assert_eq!(run(&folder, &["whole"]).code, Some(0));
     assert_eq!(fs::read_to_string(&file).unwrap(), marked);
@@ -288,11 +265,7 @@ fn killing_it_at_any_moment_changes_no_byte() {
             command.stdout(Stdio::null()).stderr(Stdio::null());
             let mut child = command.spawn().unwrap();
             std::thread::sleep(Duration::from_millis(dice.between(0, most)));
-            if child
-                .try_wait()
-                .unwrap()
-                .is_some_and(|status| status.success())
-            {
+            if child.try_wait().unwrap().is_some_and(|status| status.success()) {
                 break;
             }
             // SIGKILL.

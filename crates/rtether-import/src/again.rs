@@ -27,16 +27,10 @@ pub struct Before {
 impl Before {
     /// Reads the text of a scenario; `None` if it was not written by [`stamp`].
     pub fn read(text: &str) -> Option<Self> {
-        let mark = text
-            .lines()
-            .rev()
-            .find_map(|line| line.strip_prefix(MARK))?;
+        let mark = text.lines().rev().find_map(|line| line.strip_prefix(MARK))?;
         let digest = mark.split('.').next()?;
         let (lines, rest) = split(text);
-        Some(Self {
-            lines,
-            is_edited: digest.trim() != self::digest(&rest),
-        })
+        Some(Self { lines, is_edited: digest.trim() != self::digest(&rest) })
     }
 
     /// Returns whether the scenario includes files.
@@ -120,10 +114,7 @@ mod tests {
         let other = PLAN.replace("trip", "close");
         let second = stamp(&other, Some(&before), &["other.yaml".into()]);
         assert_eq!(second.replace("close", "trip").len(), first.len());
-        assert!(
-            second.contains("\ninclude: [own.yaml, \"no\"]\n"),
-            "{second}"
-        );
+        assert!(second.contains("\ninclude: [own.yaml, \"no\"]\n"), "{second}");
         let edited = Before::read(&first.replace("trip", "close"));
         assert!(edited.expect("a stamped text").is_edited);
     }
@@ -137,9 +128,7 @@ mod tests {
             first.replace("flows:", &format!("{own}flows:")),
             first.replace("accept: []\n", &format!("accept: []\n{own}")),
             format!("{own}\n{first}"),
-            first
-                .replace("flows:", &format!("{own}flows:"))
-                .replace('\n', "\r\n"),
+            first.replace("flows:", &format!("{own}flows:")).replace('\n', "\r\n"),
         ] {
             let before = Before::read(&text).expect("a stamped text");
             assert!(!before.is_edited, "{text}");

@@ -80,10 +80,7 @@ impl Columns {
             title: (*word).to_owned(),
             unit: None,
         });
-        Self {
-            sources: sources.collect(),
-            is_usual: true,
-        }
+        Self { sources: sources.collect(), is_usual: true }
     }
 
     /// Reads `from=SourceNode,to=DestinationNode,size=Size,period=Period:us`; times have a unit.
@@ -91,25 +88,17 @@ impl Columns {
         let sources = text.split(',').map(source);
         let sources = sources.collect::<Result<Vec<Source>, String>>()?;
         for (number, source) in sources.iter().enumerate() {
-            if sources[..number]
-                .iter()
-                .any(|other| other.column == source.column)
-            {
+            if sources[..number].iter().any(|other| other.column == source.column) {
                 return Err(format!("`{}` is given twice", word(source.column)));
             }
         }
         for needed in Column::NEEDED {
             let name = word(needed);
             if !sources.iter().any(|source| source.column == needed) {
-                return Err(format!(
-                    "`{name}` is missing; from, to, size and period are needed"
-                ));
+                return Err(format!("`{name}` is missing; from, to, size and period are needed"));
             }
         }
-        Ok(Self {
-            sources,
-            is_usual: false,
-        })
+        Ok(Self { sources, is_usual: false })
     }
 
     pub(crate) fn sources(&self) -> &[Source] {
@@ -123,14 +112,12 @@ impl Columns {
 
 fn word(column: Column) -> &'static str {
     let mut all = Column::ALL.into_iter();
-    all.find(|(known, _)| *known == column)
-        .map_or("", |(_, word)| word)
+    all.find(|(known, _)| *known == column).map_or("", |(_, word)| word)
 }
 
 fn source(text: &str) -> Result<Source, String> {
-    let (name, title) = text
-        .split_once('=')
-        .ok_or("write NAME=TITLE for each column, for example from=src")?;
+    let (name, title) =
+        text.split_once('=').ok_or("write NAME=TITLE for each column, for example from=src")?;
     let name = name.trim();
     let mut all = Column::ALL.into_iter();
     let (column, _) = all.find(|(_, word)| *word == name).ok_or_else(|| {
@@ -138,11 +125,7 @@ fn source(text: &str) -> Result<Source, String> {
         format!("`{name}` is not known; there are {}", words.join(", "))
     })?;
     if !column.is_time() {
-        return Ok(Source {
-            column,
-            title: title.trim().to_owned(),
-            unit: None,
-        });
+        return Ok(Source { column, title: title.trim().to_owned(), unit: None });
     }
     let wrong = || format!("write the unit of `{name}`: {name}={}:us", title.trim());
     let (title, unit) = title.rsplit_once(':').ok_or_else(wrong)?;
@@ -177,14 +160,8 @@ mod tests {
         for (text, part) in [
             ("from=a,to=b,size=c", "`period` is missing"),
             ("from=a,to=b,size=c,period=d", "write the unit of `period`"),
-            (
-                "from=a,to=b,size=c,period=d:h",
-                "write the unit of `period`",
-            ),
-            (
-                "from=a,from=b,to=b,size=c,period=d:us",
-                "`from` is given twice",
-            ),
+            ("from=a,to=b,size=c,period=d:h", "write the unit of `period`"),
+            ("from=a,from=b,to=b,size=c,period=d:us", "`from` is given twice"),
             ("of=a", "`of` is not known"),
             ("", "NAME=TITLE"),
         ] {

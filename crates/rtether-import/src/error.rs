@@ -17,20 +17,13 @@ pub struct ImportError {
 
 impl ImportError {
     pub(crate) fn new(file: &str, line: Option<usize>, what: String, remedy: &str) -> Self {
-        Self {
-            file: file.to_owned(),
-            line,
-            what,
-            remedy: remedy.to_owned(),
-        }
+        Self { file: file.to_owned(), line, what, remedy: remedy.to_owned() }
     }
 }
 
 impl fmt::Display for ImportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            file, what, remedy, ..
-        } = self;
+        let Self { file, what, remedy, .. } = self;
         match self.line {
             Some(line) => write!(f, "{file}:{line}: {what}; {remedy}"),
             None => write!(f, "{file}: {what}; {remedy}"),

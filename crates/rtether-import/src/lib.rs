@@ -142,10 +142,9 @@ pub fn import_captures(sources: Vec<Source<'_>>, options: &Options) -> Result<Pl
 /// file of SCL for each device, or several captures.
 pub fn import_all(files: &[File<'_>], options: &Options) -> Result<Plan, ImportError> {
     if files.first().is_some_and(|file| is_capture(file.octets)) {
-        let sources = files.iter().map(|file| Source {
-            name: file.name.to_owned(),
-            reader: Box::new(file.octets),
-        });
+        let sources = files
+            .iter()
+            .map(|file| Source { name: file.name.to_owned(), reader: Box::new(file.octets) });
         return import_captures(sources.collect(), options);
     }
     let mut texts = Vec::new();
@@ -173,12 +172,7 @@ pub fn import_all(files: &[File<'_>], options: &Options) -> Result<Plan, ImportE
                 "import it without `--switches`",
             )),
         },
-        [] => Err(ImportError::new(
-            "",
-            None,
-            "there is no file".into(),
-            "give one",
-        )),
+        [] => Err(ImportError::new("", None, "there is no file".into(), "give one")),
         texts => {
             let lists = texts.iter().map(|(file, text)| (*file, text.as_ref()));
             let lists: Vec<(File<'_>, &str)> = lists.collect();
@@ -243,10 +237,7 @@ fn check_list(name: &str, text: &str, is_xml: bool) -> Result<(), ImportError> {
             "check it with `rtether check`; `--against` compares a file with it",
         )
     } else if is_xml {
-        (
-            "it is XML, and not all files are",
-            "import files of SCL without others",
-        )
+        ("it is XML, and not all files are", "import files of SCL without others")
     } else if cabling::is_lldp(text) {
         (
             "it is JSON, as of neighbors by LLDP, and no flows are in it",

@@ -132,10 +132,7 @@ impl Deadline {
                 None
             }
         };
-        Self {
-            time,
-            is_stated: false,
-        }
+        Self { time, is_stated: false }
     }
 }
 
@@ -208,10 +205,7 @@ impl Options {
     /// States the deadline of a class; `None` for no deadline.
     #[must_use]
     pub const fn with_deadline(mut self, class: Class, deadline: Option<Duration>) -> Self {
-        self.deadlines[class.index()] = Deadline {
-            time: deadline,
-            is_stated: true,
-        };
+        self.deadlines[class.index()] = Deadline { time: deadline, is_stated: true };
         self
     }
 

@@ -62,11 +62,7 @@ pub(crate) fn import(name: &str, text: &str) -> Result<Plan, ImportError> {
         });
     }
     let (scenario, assumptions) = write(name, &read, &network);
-    let count = |name, title, number| Count {
-        name,
-        title,
-        number,
-    };
+    let count = |name, title, number| Count { name, title, number };
     Ok(Plan {
         format: "network of output ports (Saihu)".into(),
         scenario,
@@ -152,9 +148,7 @@ impl<'d> Read<'d> {
             }
         }
         let flows = list("flows")?.iter();
-        let flows: Vec<Flow<'_>> = flows
-            .map(|own| flow(own, &units))
-            .collect::<Result<_, _>>()?;
+        let flows: Vec<Flow<'_>> = flows.map(|own| flow(own, &units)).collect::<Result<_, _>>()?;
         if flows.is_empty() {
             return Err("it has no flows".into());
         }
@@ -191,9 +185,7 @@ fn seconds(unit: &str) -> Option<f64> {
 /// Returns what a prefix multiplies by, and the rest.
 fn prefixed(unit: &str) -> (f64, &str) {
     let known = [("k", 1e3), ("K", 1e3), ("M", 1e6), ("G", 1e9), ("T", 1e12)];
-    let found = known
-        .iter()
-        .find_map(|(prefix, times)| Some((*times, unit.strip_prefix(prefix)?)));
+    let found = known.iter().find_map(|(prefix, times)| Some((*times, unit.strip_prefix(prefix)?)));
     found.unwrap_or((1.0, unit))
 }
 
@@ -220,15 +212,9 @@ fn number(value: &Value, usual: f64, of: fn(&str) -> Option<f64>) -> Option<f64>
     let found = match value {
         Value::Number(number) => number.as_f64()? * usual,
         Value::String(text) => {
-            let at = text
-                .find(|c: char| c.is_alphabetic() || c == 'µ')
-                .unwrap_or(text.len());
+            let at = text.find(|c: char| c.is_alphabetic() || c == 'µ').unwrap_or(text.len());
             let (digits, unit) = text.split_at(at);
-            let times = if unit.trim().is_empty() {
-                usual
-            } else {
-                of(unit.trim())?
-            };
+            let times = if unit.trim().is_empty() { usual } else { of(unit.trim())? };
             digits.trim().parse::<f64>().ok()? * times
         }
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => return None,
@@ -244,23 +230,17 @@ fn only(
     usual: f64,
     unit: fn(&str) -> Option<f64>,
 ) -> Result<f64, String> {
-    let values = of
-        .get(curve)
-        .and_then(|curve| curve.get(list))
-        .and_then(Value::as_array);
+    let values = of.get(curve).and_then(|curve| curve.get(list)).and_then(Value::as_array);
     match values.map(Vec::as_slice) {
         Some([one]) => number(one, usual, unit).ok_or_else(|| format!("`{list}` holds no number")),
-        Some(_) => Err(format!(
-            "`{list}` of `{curve}` has several parts, where one is read"
-        )),
+        Some(_) => Err(format!("`{list}` of `{curve}` has several parts, where one is read")),
         None => Err(format!("`{curve}` has no `{list}`")),
     }
 }
 
 fn named(value: &Value) -> Result<&str, String> {
     let name = value.get("name").and_then(Value::as_str);
-    name.filter(|name| !name.is_empty())
-        .ok_or_else(|| "something has no name".into())
+    name.filter(|name| !name.is_empty()).ok_or_else(|| "something has no name".into())
 }
 
 fn server<'d>(value: &'d Value, units: &Units) -> Result<(&'d str, Server), String> {
@@ -270,20 +250,14 @@ fn server<'d>(value: &'d Value, units: &Units) -> Result<(&'d str, Server), Stri
     let latency = only(value, "service_curve", "latencies", units.time, seconds).map_err(wrong)?;
     let rate = whole(rate);
     if rate == 0 || !rate.is_multiple_of(1_000_000) {
-        return Err(wrong(
-            "its rate is no whole number of megabits per second".into(),
-        ));
+        return Err(wrong("its rate is no whole number of megabits per second".into()));
     }
     if latency > 1.0 {
         return Err(wrong("its latency is longer than a second".into()));
     }
     let latency = Duration::from_ps(i64::try_from(whole(latency * PS)).unwrap_or(0));
     // What our export writes for none.
-    let latency = if latency.as_ps() <= 1 {
-        Duration::ZERO
-    } else {
-        latency
-    };
+    let latency = if latency.as_ps() <= 1 { Duration::ZERO } else { latency };
     Ok((name, Server { rate, latency }))
 }
 
@@ -300,12 +274,7 @@ fn flow<'d>(value: &'d Value, units: &Units) -> Result<Flow<'d>, String> {
     };
     let own = value.get("path_name").and_then(Value::as_str);
     let mut paths = vec![path(value, own)?];
-    for branch in value
-        .get("multicast")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-    {
+    for branch in value.get("multicast").and_then(Value::as_array).into_iter().flatten() {
         paths.push(path(branch, branch.get("name").and_then(Value::as_str))?);
     }
     let burst = only(value, "arrival_curve", "bursts", units.data, bits).map_err(wrong)?;
@@ -319,17 +288,9 @@ fn flow<'d>(value: &'d Value, units: &Units) -> Result<Flow<'d>, String> {
         return Err(wrong("its curve has no burst or no rate".into()));
     }
     if longest > LONGEST_FRAME + TAG {
-        return Err(wrong(format!(
-            "packets of {longest} octets are longer than a frame"
-        )));
+        return Err(wrong(format!("packets of {longest} octets are longer than a frame")));
     }
-    Ok(Flow {
-        name,
-        paths,
-        burst: burst.max(longest),
-        rate,
-        longest,
-    })
+    Ok(Flow { name, paths, burst: burst.max(longest), rate, longest })
 }
 
 /// Returns the nearest whole number.
@@ -367,9 +328,7 @@ impl Numbers {
     fn of(servers: &BTreeMap<&str, Server>) -> Self {
         let mut servers = servers.keys();
         let has_zero = servers.any(|server| matches!(parts(server), Some((_, 0))));
-        Self {
-            first: usize::from(!has_zero),
-        }
+        Self { first: usize::from(!has_zero) }
     }
 
     /// Returns the node and the number of an output port, from one.
@@ -524,16 +483,13 @@ impl Network {
 fn write(name: &str, read: &Read<'_>, network: &Network) -> (String, Vec<Assumption>) {
     let mut names = Names::default();
     let nodes = network.stations.iter().chain(network.switches.keys());
-    let named: BTreeMap<&str, String> = nodes
-        .map(|node| (node.as_str(), names.take(node)))
-        .collect();
+    let named: BTreeMap<&str, String> =
+        nodes.map(|node| (node.as_str(), names.take(node))).collect();
     let of = |node: &str| named.get(node).map_or("", String::as_str);
     let mut sheet = Sheet::default();
     let title = name.rsplit_once('.').map_or(name, |(title, _)| title);
     let from = plain(name, 80);
-    sheet.line(&format!(
-        "# From {from} (a network of output ports) by `rtether import`."
-    ));
+    sheet.line(&format!("# From {from} (a network of output ports) by `rtether import`."));
     sheet.line("# What the file does not say is marked `assumed`: check these lines first.");
     sheet.line("rtether: 1");
     sheet.line(&format!("name: {}", scalar(&plain(title, 80))));
@@ -572,10 +528,7 @@ fn write(name: &str, read: &Read<'_>, network: &Network) -> (String, Vec<Assumpt
             end(other),
             rate_words(*megabits)
         );
-        sheet.explained(
-            &line,
-            "the latency of the port, and of the switch behind it",
-        );
+        sheet.explained(&line, "the latency of the port, and of the switch behind it");
     }
     sheet.line("");
     sheet.line("flows:");
@@ -615,21 +568,11 @@ fn write_flow<'n>(
     let tag = if longest > LONGEST_FRAME { TAG } else { 0 };
     let size = (longest - AROUND - tag).max(1);
     let line = format!("    size: {size} B");
-    sheet.explained(
-        &line,
-        &format!("packets of {} octets on the wire", flow.longest),
-    );
+    sheet.explained(&line, &format!("packets of {} octets on the wire", flow.longest));
     if tag > 0 {
-        sheet.assumed(
-            "    pcp: 0",
-            &format!("flows.{name}.pcp"),
-            "they have a tag",
-        );
+        sheet.assumed("    pcp: 0", &format!("flows.{name}.pcp"), "they have a tag");
     }
-    #[allow(
-        clippy::cast_precision_loss,
-        reason = "octets of a burst, and picoseconds"
-    )]
+    #[allow(clippy::cast_precision_loss, reason = "octets of a burst, and picoseconds")]
     let span = |octets: u64| whole(octets as f64 * 8.0 * PS / flow.rate);
     let duration = |ps: u64| Duration::from_ps(i64::try_from(ps).unwrap_or(i64::MAX));
     let count = flow.burst / flow.longest;
@@ -649,11 +592,7 @@ fn write_flow<'n>(
     let gap = span(flow.longest.saturating_mul(count));
     let line = format!("    min_gap: {}", time(duration(gap)));
     sheet.explained(&line, "the rate of its curve");
-    let why = if rest > 0 {
-        "more than its curve has, in whole frames"
-    } else {
-        "its curve"
-    };
+    let why = if rest > 0 { "more than its curve has, in whole frames" } else { "its curve" };
     sheet.explained(&format!("    burst: {count}"), why);
     duration(gap)
 }

@@ -108,9 +108,7 @@ fn value_in<'l>(line: &'l str, path: &str) -> &'l str {
         line.get(begin..)
     });
     // `run: { for: 10 s }`, but `x: { is: ... }` is a value of x.
-    let outer = line
-        .split_once(": ")
-        .map(|(key, value)| (key.trim_matches('"'), value));
+    let outer = line.split_once(": ").map(|(key, value)| (key.trim_matches('"'), value));
     match (outer, inner) {
         (Some((key, value)), _) if path.ends_with(key) => value,
         (_, Some(value)) => value,
@@ -130,10 +128,7 @@ impl Names {
     /// Returns a name that the language takes and nothing else has.
     pub(crate) fn take(&mut self, wanted: &str) -> String {
         let allowed = |c: char| !is_unseen(c) && !":*".contains(c);
-        let clean: String = wanted
-            .chars()
-            .map(|c| if allowed(c) { c } else { '_' })
-            .collect();
+        let clean: String = wanted.chars().map(|c| if allowed(c) { c } else { '_' }).collect();
         let clean = plain(clean.trim(), LONGEST);
         let clean = match clean.trim() {
             "" => "unnamed",
@@ -184,12 +179,7 @@ pub(crate) fn scalar(text: &str) -> String {
 /// Returns a time in the largest unit that leaves a whole number.
 pub(crate) fn time(span: Duration) -> String {
     let ps = span.as_ps();
-    let units = [
-        ("s", 1_000_000_000_000),
-        ("ms", 1_000_000_000),
-        ("us", 1_000_000),
-        ("ns", 1_000),
-    ];
+    let units = [("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000)];
     let whole = units.into_iter().find(|(_, unit)| ps % unit == 0);
     let (unit, divisor) = whole.unwrap_or(("ps", 1));
     format!("{} {unit}", ps / divisor)
@@ -255,16 +245,8 @@ mod tests {
         for (line, path, value) in [
             ("    latency: 10 us", "switches.a.b.latency", "10 us"),
             ("run: { for: 10 s }", "run.for", "10 s"),
-            (
-                "  dev.1: { stack: device }",
-                "nodes.dev.1",
-                "{ stack: device }",
-            ),
-            (
-                "  \"no\": { stack: device }",
-                "nodes.no",
-                "{ stack: device }",
-            ),
+            ("  dev.1: { stack: device }", "nodes.dev.1", "{ stack: device }"),
+            ("  \"no\": { stack: device }", "nodes.no", "{ stack: device }"),
             (
                 "  - { ends: [a, \"s:1\"], rate: 1 Gbit/s }",
                 "links.0",

@@ -17,9 +17,8 @@ use crate::sheet::Sheet;
 
 /// Upper ends, in nanoseconds; the lower one is a tenth. The least keeps up with any link: 100 Gbit/s
 /// have 149 million frames a second in both directions together.
-const UPPER: [u64; 15] = [
-    200_000, 100_000, 50_000, 20_000, 10_000, 5_000, 2_000, 1_000, 500, 200, 100, 50, 20, 5, 1,
-];
+const UPPER: [u64; 15] =
+    [200_000, 100_000, 50_000, 20_000, 10_000, 5_000, 2_000, 1_000, 500, 200, 100, 50, 20, 5, 1];
 /// Parts per million of its time that a device may be busy.
 const BUSY: u128 = 800_000;
 
@@ -50,10 +49,7 @@ impl<K: Ord> Stacks<K> {
         let rate = self.rates.get(station).copied().unwrap_or(0);
         // Nanoseconds in a million seconds are parts per million of a second, times a thousand million.
         let fits = |ns: &u64| rate * u128::from(*ns) <= BUSY * 1_000_000_000;
-        UPPER
-            .into_iter()
-            .find(fits)
-            .unwrap_or(UPPER[UPPER.len() - 1])
+        UPPER.into_iter().find(fits).unwrap_or(UPPER[UPPER.len() - 1])
     }
 
     /// Returns the name of the stack of a station.
@@ -84,11 +80,7 @@ impl<K: Ord> Stacks<K> {
         for ns in upper {
             let name = self.named(ns);
             let least = Duration::from_ps(i64::try_from(ns).unwrap_or(0) * 100);
-            let ends = format!(
-                "{{ unknown: {} .. {} }}",
-                crate::sheet::time(least),
-                span(ns)
-            );
+            let ends = format!("{{ unknown: {} .. {} }}", crate::sheet::time(least), span(ns));
             let line = format!("  {name}: {{ send: {ends}, receive: {ends} }}");
             let why = if ns == UPPER[0] {
                 format!(

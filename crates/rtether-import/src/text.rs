@@ -33,25 +33,16 @@ fn utf8(octets: &[u8]) -> Result<Cow<'_, str>, NotText> {
         let valid = &octets[..error.valid_up_to()];
         let line = valid.split(|octet| *octet == b'\n').count();
         let octet = octets[error.valid_up_to()];
-        NotText {
-            line: Some(line),
-            what: format!("octet {octet:#04x} is not UTF-8"),
-        }
+        NotText { line: Some(line), what: format!("octet {octet:#04x} is not UTF-8") }
     })
 }
 
 fn utf16(octets: &[u8], unit: impl Fn(&[u8]) -> u16) -> Result<Cow<'_, str>, NotText> {
     let units = octets.chunks_exact(2).map(unit);
     let text: Result<String, _> = char::decode_utf16(units).collect();
-    let wrong = || NotText {
-        line: None,
-        what: "it begins as UTF-16, which it is not".into(),
-    };
+    let wrong = || NotText { line: None, what: "it begins as UTF-16, which it is not".into() };
     let is_whole = octets.len().is_multiple_of(2);
-    text.ok()
-        .filter(|_| is_whole)
-        .map(Cow::Owned)
-        .ok_or_else(wrong)
+    text.ok().filter(|_| is_whole).map(Cow::Owned).ok_or_else(wrong)
 }
 
 /// Returns whether the XML declaration names ISO-8859-1.

@@ -36,10 +36,7 @@ const HEARD_THERE: &str = r#"{ "lldp": { "interface": { "eth0": { "via": "LLDP",
   "port": { "id": { "type": "mac", "value": "a6:80:63:e9:24:30" }, "descr": "p1", "ttl": "4" } } } } }"#;
 
 fn cabling(files: &[(&str, &str)]) -> Result<Cabling, ImportError> {
-    let files = files.iter().map(|(name, text)| File {
-        name,
-        octets: text.as_bytes(),
-    });
+    let files = files.iter().map(|(name, text)| File { name, octets: text.as_bytes() });
     let files: Vec<File<'_>> = files.collect();
     Cabling::read(&files)
 }
@@ -75,17 +72,10 @@ fn a_list_of_links_takes_the_place_of_cables_in_scl() {
     ];
     assert_eq!(links(&plan)[..7], expected, "{}", plan.scenario);
     // Listeners that the file does not name are at the switch of their subnetwork.
-    assert!(
-        links(&plan)[7].contains("StationBus.unknown"),
-        "{}",
-        plan.scenario
-    );
+    assert!(links(&plan)[7].contains("StationBus.unknown"), "{}", plan.scenario);
     assert_eq!(links(&plan).len(), 8, "{}", plan.scenario);
     assert!(plan.scenario.contains("# links.csv:2"), "{}", plan.scenario);
-    let cables = plan
-        .findings
-        .iter()
-        .filter(|own| own.code == Code::UnusedCable);
+    let cables = plan.findings.iter().filter(|own| own.code == Code::UnusedCable);
     assert_eq!(cables.count(), 0, "{:?}", plan.findings);
 }
 
@@ -93,10 +83,7 @@ fn a_list_of_links_takes_the_place_of_cables_in_scl() {
 fn what_cannot_be_a_link_is_found() {
     let links = format!("{LINKS}South,3,Relay1,,\nSouth,4,Relay1,S1,\nMU1,,Control,,\n");
     let plan = bay(&links);
-    let cables = plan
-        .findings
-        .iter()
-        .filter(|own| own.code == Code::UnusedCable);
+    let cables = plan.findings.iter().filter(|own| own.code == Code::UnusedCable);
     let texts: Vec<&str> = cables.map(|own| own.text.as_str()).collect();
     assert_eq!(
         texts,

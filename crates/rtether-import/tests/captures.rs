@@ -25,9 +25,7 @@ fn wrong(octets: &[u8]) -> ImportError {
 /// The lines of a plan without comments.
 fn lines(plan: &Plan) -> Vec<&str> {
     let lines = plan.scenario.lines();
-    lines
-        .map(|line| line.split(" # ").next().unwrap_or_default().trim())
-        .collect()
+    lines.map(|line| line.split(" # ").next().unwrap_or_default().trim()).collect()
 }
 
 fn has(plan: &Plan, wanted: &[&str]) {
@@ -40,9 +38,7 @@ fn has(plan: &Plan, wanted: &[&str]) {
 /// Frames at these times, which are nanoseconds after 1000 s.
 fn at(times: impl IntoIterator<Item = u64>, frame: &[u8]) -> Vec<(u64, Vec<u8>)> {
     let times = times.into_iter();
-    times
-        .map(|ns| (1_000_000_000_000 + ns, frame.to_vec()))
-        .collect()
+    times.map(|ns| (1_000_000_000_000 + ns, frame.to_vec())).collect()
 }
 
 /// Oracle: how the capture was made, and IEC 61850-9-2: 8 octets of header and 94 of message.
@@ -91,10 +87,7 @@ fn goose_is_parted_into_heartbeat_and_events() {
         let gaps = fast.into_iter().chain([1000; 12]);
         for (sequence, gap) in (0..).zip(gaps) {
             let message = iec61850(0x0001, &goose("trip", state, sequence));
-            frames.push((
-                now * ms,
-                ethernet(1, 0x0101, Some(6 << 13), 0x88B8, &message),
-            ));
+            frames.push((now * ms, ethernet(1, 0x0101, Some(6 << 13), 0x88B8, &message)));
             now += gap;
         }
         now -= 300;
@@ -112,10 +105,7 @@ fn goose_is_parted_into_heartbeat_and_events() {
             "pcp: 6",
         ],
     );
-    assert!(
-        !plan.scenario.contains("vlan:"),
-        "a tag with a priority alone"
-    );
+    assert!(!plan.scenario.contains("vlan:"), "a tag with a priority alone");
 }
 
 /// Oracle: how the capture was made. A sporadic stream in bursts, a connection that carries a file, a
@@ -189,10 +179,7 @@ fn without_ethernet(link_type: u32, head: &[u8], frames: &[(u64, Vec<u8>)]) -> V
 #[test]
 fn packets_of_ip_are_read_without_ethernet() {
     let inside = ipv4(1, 2, 17, &udp(5000, 6000, &[0; 64]));
-    let frames = at(
-        (0..200).map(|n| n * 500_000),
-        &ethernet(1, 2, None, 0x0800, &inside),
-    );
+    let frames = at((0..200).map(|n| n * 500_000), &ethernet(1, 2, None, 0x0800, &inside));
     let cooked = [&[0, 0, 0, 1, 0, 6][..], &[0; 8], &[8, 0]].concat();
     let cooked_2 = [&[8, 0][..], &[0; 18]].concat();
     for (link_type, head) in [
@@ -231,10 +218,7 @@ fn packets_of_ip_are_read_without_ethernet() {
 fn a_stated_check_sequence_is_no_data() {
     let frame = ethernet(1, 2, None, 0x88B5, &[0; 100]);
     let usual = at((0..100).map(|n| n * 1_000_000), &frame);
-    let checked = at(
-        (0..100).map(|n| n * 1_000_000),
-        &[&frame[..], &[9; 4]].concat(),
-    );
+    let checked = at((0..100).map(|n| n * 1_000_000), &[&frame[..], &[9; 4]].concat());
     let mut octets = pcap(&checked);
     octets[20..24].copy_from_slice(&0x2400_0001_u32.to_be_bytes());
     let size = |octets: &[u8]| {
@@ -261,30 +245,17 @@ fn copies_of_redundant_networks_count_once() {
                     ethernet(1, 2, Some(6 << 13 | 9), 0x892F, &[&tag[..], &data].concat())
                 } else {
                     let trailer = [high, low, 0xA0 | lane << 4, 106, 0x88, 0xFB];
-                    ethernet(
-                        1,
-                        2,
-                        Some(6 << 13 | 9),
-                        0x88B5,
-                        &[&data[..], &trailer].concat(),
-                    )
+                    ethernet(1, 2, Some(6 << 13 | 9), 0x88B5, &[&data[..], &trailer].concat())
                 };
                 frames.push((number * 1_000_000 + u64::from(lane) * 40_000, frame));
             }
         }
         let plan = plan("a.pcap", &pcap(&frames));
         let name = "- name: \"02-00-00-00-00-01 > 02-00-00-00-00-02 type 88B5\"";
-        has(
-            &plan,
-            &[name, "period: 1 ms", "size: 100 B", "vlan: 9", "pcp: 6"],
-        );
+        has(&plan, &[name, "period: 1 ms", "size: 100 B", "vlan: 9", "pcp: 6"]);
         let found = &plan.findings[0];
         assert_eq!(found.code, Code::Redundancy);
-        let copies = if is_ring {
-            "500 of them are copies in rings"
-        } else {
-            "500 in networks"
-        };
+        let copies = if is_ring { "500 of them are copies in rings" } else { "500 in networks" };
         assert!(found.text.contains(copies), "{found:?}");
     }
 }
@@ -305,14 +276,7 @@ fn goose_that_starts_anew_has_an_event() {
         }
     }
     let plan = plan("goose.pcap", &pcap(&frames));
-    has(
-        &plan,
-        &[
-            "- name: trip event",
-            "- name: trip heartbeat",
-            "period: 1 s",
-        ],
-    );
+    has(&plan, &["- name: trip event", "- name: trip heartbeat", "period: 1 s"]);
 }
 
 /// Oracle: the same traffic. Each way to write it down gives the same plan.
@@ -325,20 +289,11 @@ fn all_formats_say_the_same() {
     let flows = |plan: &Plan| {
         let text = plan.scenario.split("flows:").nth(1)?;
         let lines = text.lines();
-        let lines = lines.map(|line| {
-            line.split("# seen at")
-                .next()
-                .unwrap_or_default()
-                .trim_end()
-        });
+        let lines = lines.map(|line| line.split("# seen at").next().unwrap_or_default().trim_end());
         Some(lines.collect::<Vec<&str>>().join("\n"))
     };
     let usual = flows(&plan("a.pcap", &pcap(&frames)));
-    assert!(
-        usual
-            .as_ref()
-            .is_some_and(|text| text.contains("period: 500 us"))
-    );
+    assert!(usual.as_ref().is_some_and(|text| text.contains("period: 500 us")));
     // Microseconds, in the other order of octets.
     let mut little = Vec::new();
     for number in [0xA1B2_C3D4_u32, 0x0004_0002, 0, 0, 262_144, 1] {
@@ -365,26 +320,15 @@ fn all_formats_say_the_same() {
     let two = plan("a.pcapng", &octets);
     assert_eq!(flows(&two), usual);
     assert_eq!(two.format, "capture (pcapng)");
-    assert!(
-        two.scenario
-            .contains("# seen at eth0, 20 us later at eth1\n"),
-        "{}",
-        two.scenario
-    );
+    assert!(two.scenario.contains("# seen at eth0, 20 us later at eth1\n"), "{}", two.scenario);
     let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
     gzip.write_all(&octets).expect("memory");
     let gzip = gzip.finish().expect("memory");
     assert_eq!(flows(&plan("a.pcapng.gz", &gzip)), usual);
     // Two sections in one file, and two files.
-    assert_eq!(
-        flows(&plan("a.pcapng", &[octets.clone(), octets].concat())),
-        usual
-    );
+    assert_eq!(flows(&plan("a.pcapng", &[octets.clone(), octets].concat())), usual);
     let octets = pcap(&frames);
-    let files = ["a.pcap", "b.pcap"].map(|name| File {
-        name,
-        octets: &octets,
-    });
+    let files = ["a.pcap", "b.pcap"].map(|name| File { name, octets: &octets });
     let several = import_all(&files, &Options::new()).expect("a plan");
     assert_eq!(flows(&several), usual);
 }
@@ -462,11 +406,7 @@ fn what_is_no_capture() {
 fn connect() -> Vec<u8> {
     let block = |kind: u16, content: &[u8]| {
         let mut out = kind.to_be_bytes().to_vec();
-        out.extend(
-            u16::try_from(content.len() + 2)
-                .expect("it fits")
-                .to_be_bytes(),
-        );
+        out.extend(u16::try_from(content.len() + 2).expect("it fits").to_be_bytes());
         out.extend([1, 0]);
         out.extend(content);
         out
@@ -477,9 +417,7 @@ fn connect() -> Vec<u8> {
     controller.extend([0, 4]);
     controller.extend(b"plc1");
     let relation = |kind: u16, frame: u16| {
-        let numbers = [
-            kind, kind, 0x8892, 0, 1, 40, frame, 32, 8, 1, 0, 0, 0, 24, 24, 0xC000,
-        ];
+        let numbers = [kind, kind, 0x8892, 0, 1, 40, frame, 32, 8, 1, 0, 0, 0, 24, 24, 0xC000];
         let mut content: Vec<u8> = numbers.iter().flat_map(|n| n.to_be_bytes()).collect();
         content.extend([0; 8]);
         block(0x0102, &content)
@@ -502,10 +440,7 @@ fn profinet_states_its_periods() {
     cyclic.extend([0; 44]);
     let cyclic = ethernet(2, 1, Some(6 << 13), 0x8892, &cyclic);
     // A sender that is late by up to 2 ms, on a grid of its own clock.
-    frames.extend(at(
-        (1..200).map(|n| n * 8_000_100 + n % 3 * 1_000_000),
-        &cyclic,
-    ));
+    frames.extend(at((1..200).map(|n| n * 8_000_100 + n % 3 * 1_000_000), &cyclic));
     let plan = plan("line.pcap", &pcap(&frames));
     has(
         &plan,
@@ -518,9 +453,7 @@ fn profinet_states_its_periods() {
             "pcp: 6",
         ],
     );
-    let periods = lines(&plan)
-        .into_iter()
-        .filter(|line| *line == "period: 8 ms");
+    let periods = lines(&plan).into_iter().filter(|line| *line == "period: 8 ms");
     assert_eq!(periods.count(), 2);
     assert!(plan.scenario.contains("# connect request, packet 1"));
 }
@@ -579,21 +512,15 @@ fn publications_have_names() {
         out
     };
     let mut frames = Vec::new();
-    for (writer, period) in [
-        (0x103_u32, 10_000_000),
-        (0x203, 25_000_000),
-        (0x1_00C2, 100_000_000),
-    ] {
+    for (writer, period) in [(0x103_u32, 10_000_000), (0x203, 25_000_000), (0x1_00C2, 100_000_000)]
+    {
         let inside = ipv4(1, 2, 17, &udp(7411, 7413, &rtps(writer)));
         let times = (0..40).map(|n| n * period + period / 3);
         frames.extend(at(times, &ethernet(1, 2, None, 0x0800, &inside)));
     }
     let mut opc = vec![0x91, 1, 0x39, 0x30];
     opc.extend([0; 40]);
-    frames.extend(at(
-        (0..40).map(|n| n * 4_000_000),
-        &ethernet(3, 0x0105, None, 0xB62C, &opc),
-    ));
+    frames.extend(at((0..40).map(|n| n * 4_000_000), &ethernet(3, 0x0105, None, 0xB62C, &opc)));
     frames.sort();
     let plan = plan("line.pcap", &pcap(&frames));
     has(
@@ -659,11 +586,7 @@ fn packets_are_read_one_by_one() {
     let begin = processor_time();
     let source = Source {
         name: "long.pcap".into(),
-        reader: Box::new(Endless {
-            left,
-            number: 0,
-            block: Vec::new(),
-        }),
+        reader: Box::new(Endless { left, number: 0, block: Vec::new() }),
     };
     let plan = import_captures(vec![source], &Options::new()).expect("a plan");
     let taken = processor_time().saturating_sub(begin);

@@ -57,10 +57,7 @@ fn cut(scd: &str, keeps: impl Fn(&str, &str) -> bool) -> Vec<(String, String)> {
 }
 
 fn together(files: &[(String, String)]) -> Plan {
-    let files = files.iter().map(|(name, text)| File {
-        name,
-        octets: text.as_bytes(),
-    });
+    let files = files.iter().map(|(name, text)| File { name, octets: text.as_bytes() });
     let files: Vec<File<'_>> = files.collect();
     import_all(&files, &Options::new()).unwrap()
 }
@@ -110,10 +107,7 @@ fn files_of_devices_are_the_station() {
             counts.map(|one| (one.name, one.number)).collect::<Vec<_>>()
         };
         assert_eq!(numbers(&parts), numbers(&whole));
-        assert_eq!(
-            parts.format,
-            format!("{}, {} files", whole.format, files.len())
-        );
+        assert_eq!(parts.format, format!("{}, {} files", whole.format, files.len()));
         // One alone has publishers and no listeners, or nothing that is sent.
         let alone = import(&files[0].0, files[0].1.as_bytes(), &Options::new());
         assert!(alone.is_err() || flows(&alone.unwrap()).len() < flows(&whole).len());
@@ -140,28 +134,18 @@ fn copies_of_other_devices_change_nothing() {
 fn the_own_file_counts_and_others_that_differ_are_named() {
     let scd = bay();
     let mut files = cut(&scd, |own, of| own == "Relay2" && of == "Relay1");
-    let place = files
-        .iter()
-        .position(|(name, _)| name == "Relay2.cid")
-        .unwrap();
+    let place = files.iter().position(|(name, _)| name == "Relay2.cid").unwrap();
     let whole = together(&files);
     let text = &mut files[place].1;
     let before = text.clone();
     // The copy of relay 1: another address and another data set.
     *text = text.replacen("01-0C-CD-01-00-01", "01-0C-CD-01-00-77", 1);
-    *text = text.replacen(
-        "name=\"gcbTrip\" datSet=\"",
-        "name=\"gcbTrip\" datSet=\"old",
-        1,
-    );
+    *text = text.replacen("name=\"gcbTrip\" datSet=\"", "name=\"gcbTrip\" datSet=\"old", 1);
     assert_ne!(*text, before);
     let parts = together(&files);
     let own = |plan: &Plan| flows(plan)["Relay1/LD0/gcbTrip event"].clone();
     assert_eq!(own(&parts), own(&whole));
-    let new = parts
-        .findings
-        .iter()
-        .filter(|one| one.code == Code::Contradiction);
+    let new = parts.findings.iter().filter(|one| one.code == Code::Contradiction);
     let new: Vec<&str> = new.map(|one| one.text.as_str()).collect();
     let start = "Relay2.cid: ";
     let ends = [
@@ -192,30 +176,19 @@ fn pair(
              <GSEControl name='g' datSet='d' confRev='1'>{listeners}</GSEControl></LN0></LDevice></Server></AccessPoint></IED>"
         )
     };
-    let one = if publisher_address == "here" {
-        address
-    } else {
-        bare
-    };
+    let one = if publisher_address == "here" { address } else { bare };
     let publisher = format!(
         "<SCL><Communication><SubNetwork name='S'>{one}</SubNetwork></Communication>{}</SCL>",
         device(listeners)
     );
     let two = if copy.is_empty() { "" } else { address };
-    let copied = if copy.is_empty() {
-        String::new()
-    } else {
-        device(copy)
-    };
+    let copied = if copy.is_empty() { String::new() } else { device(copy) };
     let listener = format!(
         "<SCL><Communication><SubNetwork name='S'>{two}<ConnectedAP iedName='Q' apName='A'/></SubNetwork></Communication>\
          <IED name='Q'><AccessPoint name='A'><Server><LDevice inst='L'><LN0 lnClass='LLN0' inst=''><Inputs>{reference}\
          </Inputs></LN0></LDevice></Server></AccessPoint></IED>{copied}</SCL>"
     );
-    [
-        ("P.cid".to_owned(), publisher),
-        ("Q.cid".to_owned(), listener),
-    ]
+    [("P.cid".to_owned(), publisher), ("Q.cid".to_owned(), listener)]
 }
 
 #[test]
@@ -262,10 +235,7 @@ fn types_of_one_name_in_two_files_are_those_of_each() {
     let plan = together(&[file("A", "BOOLEAN"), file("BB", "INT64")]);
     let size = |name: &str| {
         let flows = flows(&plan);
-        let line = flows[name]
-            .iter()
-            .find(|line| line.contains("size:"))
-            .unwrap();
+        let line = flows[name].iter().find(|line| line.contains("size:")).unwrap();
         let mut words = line.split(' ');
         words.find_map(|word| word.parse::<u64>().ok()).unwrap()
     };
@@ -279,14 +249,8 @@ fn files_that_do_not_belong_together_are_refused() {
     let scd = bay();
     let list = "src,dst,size,period\na,b,1,1\n";
     let files = |other: &'static str| {
-        let both = [
-            ("bay.scd".to_owned(), scd.clone()),
-            ("other".to_owned(), other.to_owned()),
-        ];
-        let files = both.iter().map(|(name, text)| File {
-            name,
-            octets: text.as_bytes(),
-        });
+        let both = [("bay.scd".to_owned(), scd.clone()), ("other".to_owned(), other.to_owned())];
+        let files = both.iter().map(|(name, text)| File { name, octets: text.as_bytes() });
         import_all(&files.collect::<Vec<_>>(), &Options::new()).unwrap_err()
     };
     assert!(files(list).what.contains("XML, and not all files are"));

@@ -185,10 +185,7 @@ fn truncations() {
     let substation = substation();
     assert!(check(&substation));
     for part in 1..24 {
-        assert!(
-            !check(&substation[..substation.len() * part / 24]),
-            "{part}"
-        );
+        assert!(!check(&substation[..substation.len() * part / 24]), "{part}");
     }
 }
 
@@ -226,13 +223,8 @@ fn mutations_of_a_capture() {
                 1 => octets[at] ^= 1 << random.below(8),
                 2 => octets.truncate(at + 4),
                 _ => {
-                    let numbers = [
-                        [0; 4],
-                        [0xff; 4],
-                        [0, 0, 0, 1],
-                        [1, 0, 0, 0],
-                        [0x7f, 0xff, 0, 0],
-                    ];
+                    let numbers =
+                        [[0; 4], [0xff; 4], [0, 0, 0, 1], [1, 0, 0, 0], [0x7f, 0xff, 0, 0]];
                     octets[at..at + 4].copy_from_slice(&numbers[random.below(numbers.len())]);
                 }
             }
@@ -297,12 +289,10 @@ fn large_files_take_no_longer_than_their_size() {
     let types = (1..20).map(|n| format!("<DAType id='T{n}'>{}</DAType>", members(n + 1)));
     let types: String = types.collect();
     let bay = String::from_utf8(bay()).expect("text");
-    let wide = bay
-        .replace("type=\"AnalogueValue\"", "type=\"T1\"")
-        .replace(
-            "<EnumType",
-            &format!("{types}<DAType id='T20'><BDA name='i' bType='INT8'/></DAType><EnumType"),
-        );
+    let wide = bay.replace("type=\"AnalogueValue\"", "type=\"T1\"").replace(
+        "<EnumType",
+        &format!("{types}<DAType id='T20'><BDA name='i' bType='INT8'/></DAType><EnumType"),
+    );
     assert_ne!(wide, bay);
     quick(&wide);
     assert!(check(wide.as_bytes()));
@@ -315,9 +305,7 @@ fn large_files_take_no_longer_than_their_size() {
     // References to data that many control blocks have.
     let block =
         "<GSEControl name=\"gcbSpare\" datSet=\"Position\" appID=\"SPARE2\" confRev=\"1\"/>";
-    let blocks: String = (0..4_000)
-        .map(|n| block.replace("gcbSpare", &format!("g{n}")))
-        .collect();
+    let blocks: String = (0..4_000).map(|n| block.replace("gcbSpare", &format!("g{n}"))).collect();
     let reference =
         "<ExtRef iedName=\"Relay2\" ldInst=\"LD0\" lnClass=\"XCBR\" lnInst=\"1\" doName=\"Pos\"/>";
     let text = bay.replace(block, &blocks);
@@ -342,9 +330,7 @@ fn large_networks_take_no_longer_than_their_size() {
     let text = format!("{}*.a.numApps = 2000\n{apps}", line(2_000));
     quick_all(|| assert!(check_parts(&NETWORK, text.as_bytes())));
     let long = "*.a".repeat(30);
-    let stars: Vec<String> = (0..20_000)
-        .map(|n| format!("**{long}**.x{n}* = 1\n"))
-        .collect();
+    let stars: Vec<String> = (0..20_000).map(|n| format!("**{long}**.x{n}* = 1\n")).collect();
     let stars = stars.concat();
     quick_all(|| _ = check_parts(&NETWORK, format!("{}{stars}", line(5_000)).as_bytes()));
     let open = "{".repeat(200_000);
@@ -378,15 +364,10 @@ fn large_requirements_take_no_longer_than_their_size() {
     let talker = format!(
         r#"{{"end-station-interfaces":[{{"mac-address":"00-00-00-00-00-00"}}],{traffic}}}"#
     );
-    let wide = format!(
-        r#"{{"stream-id":"a","talker":{talker},"listeners":[{}]}}"#,
-        listeners.join(",")
-    );
+    let wide =
+        format!(r#"{{"stream-id":"a","talker":{talker},"listeners":[{}]}}"#, listeners.join(","));
     quick_all(|| _ = check(wide.as_bytes()));
-    let one = format!(
-        r#"{{"stream-id":"a","talker":{talker},"listeners":[{}]}}"#,
-        end(1)
-    );
+    let one = format!(r#"{{"stream-id":"a","talker":{talker},"listeners":[{}]}}"#, end(1));
     let many = format!("[{}]", vec![one; 19_000].join(",\n"));
     quick_all(|| assert!(check(many.as_bytes())));
     let deep = format!("{}<traffic-specification/>", "<talker>".repeat(90)).repeat(9);

@@ -88,10 +88,7 @@ sim-time-limit = 0.2s
 "#;
 
 fn files<'f>(texts: &[(&'f str, &'f str)]) -> Vec<File<'f>> {
-    let files = texts.iter().map(|(name, text)| File {
-        name,
-        octets: text.as_bytes(),
-    });
+    let files = texts.iter().map(|(name, text)| File { name, octets: text.as_bytes() });
     files.collect()
 }
 
@@ -122,17 +119,8 @@ fn modules_are_nodes_and_connections_links() {
     assert_eq!(links.count(), 6);
     let counts: Vec<usize> = plan.counts.iter().map(|count| count.number).collect();
     assert_eq!(counts, [5, 5, 2, 6]);
-    let found: Vec<(usize, Code)> = plan
-        .findings
-        .iter()
-        .map(|own| (own.line, own.code))
-        .collect();
-    assert_eq!(
-        found,
-        [(28, Code::NotRead), (32, Code::NotRead)],
-        "{:?}",
-        plan.findings
-    );
+    let found: Vec<(usize, Code)> = plan.findings.iter().map(|own| (own.line, own.code)).collect();
+    assert_eq!(found, [(28, Code::NotRead), (32, Code::NotRead)], "{:?}", plan.findings);
 }
 
 /// Oracle: by hand.
@@ -170,11 +158,7 @@ fn applications_are_flows() {
         ]
     );
     // What was assumed: stacks, two latencies, four cables of 10 m, one mean, and one size.
-    let keys: Vec<&str> = plan
-        .assumptions
-        .iter()
-        .map(|own| own.key.as_str())
-        .collect();
+    let keys: Vec<&str> = plan.assumptions.iter().map(|own| own.key.as_str()).collect();
     assert_eq!(keys.len(), 9, "{keys:?}");
     let stated = Options::new().with_deadline(Class::Periodic, Some(Duration::from_ms(2)));
     let plan = self::plan(NED, INI, &stated).expect("a plan");
@@ -193,16 +177,10 @@ fn one_section_is_imported() {
         plan.scenario.matches("period: 100 us").count()
     };
     assert_eq!(periods(&both, &Options::new()), 0);
-    assert_eq!(
-        periods(&both, &Options::new().with_config("Fast".into())),
-        4
-    );
+    assert_eq!(periods(&both, &Options::new().with_config("Fast".into())), 4);
     let none = both.replace("network = ", "abstract = true\nnetwork = ");
     let error = plan(NED, &none, &Options::new()).expect_err("two sections");
-    assert!(
-        error.remedy.contains("--config NAME, of `Fast`, `Slow`"),
-        "{error}"
-    );
+    assert!(error.remedy.contains("--config NAME, of `Fast`, `Slow`"), "{error}");
     let wrong = Options::new().with_config("Slower".into());
     let error = plan(NED, &both, &wrong).expect_err("no section");
     assert!(error.what.contains("no section `Slower`"), "{error}");
@@ -220,16 +198,8 @@ fn rings_have_ways() {
     let ini = format!("[General]\n{ini}");
     let plan = plan(ned, &ini, &Options::new()).unwrap_or_else(|error| panic!("{error}"));
     let lines = lines(&plan);
-    assert!(
-        lines.contains(&"route: [a, \"s[0]\", \"s[2]\", b]"),
-        "{}",
-        plan.scenario
-    );
-    assert!(
-        lines.contains(&"- { ends: [\"s[2]:3\", b], rate: 10 Mbit/s }"),
-        "{}",
-        plan.scenario
-    );
+    assert!(lines.contains(&"route: [a, \"s[0]\", \"s[2]\", b]"), "{}", plan.scenario);
+    assert!(lines.contains(&"- { ends: [\"s[2]:3\", b], rate: 10 Mbit/s }"), "{}", plan.scenario);
     assert!(lines.contains(&"run: { for: 10 ms }"));
 }
 
@@ -263,13 +233,7 @@ const CASES: [(&str, &str, &str, &str, &str); 10] = [
         "network Cells",
         "`Cells` extends `Factory`",
     ),
-    (
-        "Plant.ned",
-        "cell[cells]:",
-        "cell[many]:",
-        "cell[",
-        "the size of `cell`: `many` in it",
-    ),
+    ("Plant.ned", "cell[cells]:", "cell[many]:", "cell[", "the size of `cell`: `many` in it"),
     (
         "Plant.ned",
         "connections allow",
@@ -291,35 +255,15 @@ const CASES: [(&str, &str, &str, &str, &str); 10] = [
         "sensor[2 * i",
         "loops have more than",
     ),
-    (
-        "omnetpp.ini",
-        "plant.Cells",
-        "Cell",
-        "network =",
-        "the network `Cell` is in no file",
-    ),
-    (
-        "omnetpp.ini",
-        "sim-time",
-        "include x.ini\nsim-time",
-        "include",
-        "it includes a file",
-    ),
+    ("omnetpp.ini", "plant.Cells", "Cell", "network =", "the network `Cell` is in no file"),
+    ("omnetpp.ini", "sim-time", "include x.ini\nsim-time", "include", "it includes a file"),
 ];
 
 #[test]
 fn what_it_cannot_be_is_refused_with_its_place() {
     for (file, from, to, line, what) in CASES {
-        let ned = if file == "Plant.ned" {
-            NED.replacen(from, to, 1)
-        } else {
-            NED.into()
-        };
-        let ini = if file == "Plant.ned" {
-            INI.into()
-        } else {
-            INI.replacen(from, to, 1)
-        };
+        let ned = if file == "Plant.ned" { NED.replacen(from, to, 1) } else { NED.into() };
+        let ini = if file == "Plant.ned" { INI.into() } else { INI.replacen(from, to, 1) };
         assert!(ned != NED || ini != INI, "{from}");
         let error = plan(&ned, &ini, &Options::new()).expect_err(what);
         assert!(error.what.starts_with(what), "{error}");
@@ -344,18 +288,10 @@ fn values_that_name_each_other_are_no_deeper_than_one() {
     for next in [0, 1] {
         let names = (0..28).map(|one| format!("int p{one} = {open}p{}{close};", one + next));
         let names: Vec<String> = names.collect();
-        let ned = format!(
-            "network N {{ parameters: {} submodules: a[p0]: TsnDevice; }}",
-            names.concat()
-        );
-        let files = [
-            ("n.ned", ned.as_str()),
-            ("omnetpp.ini", "[General]\nnetwork = N\n"),
-        ];
-        let files = files.map(|(name, text)| File {
-            name,
-            octets: text.as_bytes(),
-        });
+        let ned =
+            format!("network N {{ parameters: {} submodules: a[p0]: TsnDevice; }}", names.concat());
+        let files = [("n.ned", ned.as_str()), ("omnetpp.ini", "[General]\nnetwork = N\n")];
+        let files = files.map(|(name, text)| File { name, octets: text.as_bytes() });
         assert!(import_all(&files, &Options::new()).is_err());
     }
 }

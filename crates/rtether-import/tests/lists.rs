@@ -26,10 +26,7 @@ const LINKS: &str = "link,q_num,rate,t_proc,t_prop
 
 fn both(flows: &str, links: &str) -> Result<Plan, ImportError> {
     let files = [("flows.csv", flows), ("links.csv", links)];
-    let files = files.map(|(name, text)| File {
-        name,
-        octets: text.as_bytes(),
-    });
+    let files = files.map(|(name, text)| File { name, octets: text.as_bytes() });
     import_all(&files, &Options::new())
 }
 
@@ -132,11 +129,7 @@ b,y,x,250us,100,
 fn mistakes_have_a_place_and_a_remedy() {
     let flow = |row: &str| format!("src,dst,size,period,deadline\n{row}\n");
     let cases = [
-        (
-            "src,dst,size\na,b,1\n".to_owned(),
-            Some(1),
-            "no column `period`",
-        ),
+        ("src,dst,size\na,b,1\n".to_owned(), Some(1), "no column `period`"),
         (flow("a,b,x,1000,1000"), Some(2), "`size` is `x`"),
         (flow("a,b,100000,1000,1000"), Some(2), "`size` is `100000`"),
         (flow("a,b,100,0,1000"), Some(2), "`period` is `0`"),
@@ -154,10 +147,7 @@ fn mistakes_have_a_place_and_a_remedy() {
     for (links, part) in [
         ("link,rate\n\"(4, 5)\",7\n", "`rate` is `7`"),
         ("link,rate\n\"(4, 4)\",1\n", "`link` is `(4, 4)`"),
-        (
-            "link,rate\n\"(4, 5)\",1\n",
-            "no link leads to the station `6`",
-        ),
+        ("link,rate\n\"(4, 5)\",1\n", "no link leads to the station `6`"),
         (
             "link,rate\n\"(4, 1)\",1\n\"(5, 1)\",1\n\"(6, 2)\",1\n\"(2, 3)\",1\n",
             "no links lead from `5` to `6`",

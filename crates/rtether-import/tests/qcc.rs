@@ -120,17 +120,11 @@ fn streams_are_flows() {
             "vlan: 20",
         ]
     );
-    let found: Vec<(usize, Code)> = plan
-        .findings
-        .iter()
-        .map(|own| (own.line, own.code))
-        .collect();
+    let found: Vec<(usize, Code)> = plan.findings.iter().map(|own| (own.line, own.code)).collect();
     assert_eq!(found, [(26, Code::SharedAddress), (26, Code::NotRead)]);
     let stated = Options::new().with_deadline(Class::Sporadic, None);
-    let stated = stated.with_deadline(
-        Class::Periodic,
-        Some(rtether_model::quantity::Duration::from_ms(1)),
-    );
+    let stated =
+        stated.with_deadline(Class::Periodic, Some(rtether_model::quantity::Duration::from_ms(1)));
     let plan = self::plan(JSON, &stated).expect("a plan");
     assert!(plan.scenario.contains("deadline: 1 ms") && !plan.scenario.contains("400 us"));
 }
@@ -139,10 +133,7 @@ fn streams_are_flows() {
 #[test]
 fn xml_is_read_and_links_are_those_given() {
     let links = "node,neighbor,rate\nsw1,00:1b:19:00:00:01,100 Mbit/s\nsw1,sw2,1 Gbit/s\nsw2,00-1B-19-00-00-02,100 Mbit/s\n";
-    let file = File {
-        name: "links.csv",
-        octets: links.as_bytes(),
-    };
+    let file = File { name: "links.csv", octets: links.as_bytes() };
     let cabling = Cabling::read(&[file]).expect("links");
     let plan = plan(XML, &Options::new().with_cabling(cabling));
     let plan = plan.unwrap_or_else(|error| panic!("{error}"));
@@ -163,17 +154,9 @@ fn xml_is_read_and_links_are_those_given() {
 #[test]
 fn what_is_not_stated_is_found_and_what_cannot_be_is_refused() {
     for (from, to, code) in [
-        (
-            "\"max-frame-size\": 128",
-            "\"max-frame-size\": 1522",
-            Code::TooLarge,
-        ),
+        ("\"max-frame-size\": 128", "\"max-frame-size\": 1522", Code::TooLarge),
         ("\"max-frame-size\": 128, ", "", Code::UnknownSize),
-        (
-            "\"max-frames-per-interval\": 1,",
-            "\"max-frames-per-interval\": 0,",
-            Code::BadValue,
-        ),
+        ("\"max-frames-per-interval\": 1,", "\"max-frames-per-interval\": 0,", Code::BadValue),
         (
             "\"listener\": [\n        { \"index\": 0",
             "\"other\": [\n        { \"index\": 0",
@@ -189,10 +172,7 @@ fn what_is_not_stated_is_found_and_what_cannot_be_is_refused() {
         let text = JSON.replacen(from, to, 1);
         assert_ne!(text, JSON, "{from}");
         let plan = plan(&text, &Options::new()).unwrap_or_else(|error| panic!("{error}"));
-        let found = plan
-            .findings
-            .iter()
-            .any(|own| own.line == 4 && own.code == code);
+        let found = plan.findings.iter().any(|own| own.line == 4 && own.code == code);
         assert!(found, "{code:?}: {:?}", plan.findings);
     }
     for (text, what) in [
@@ -200,10 +180,7 @@ fn what_is_not_stated_is_found_and_what_cannot_be_is_refused() {
             XML.replace("500</u:den", "0</u:den"),
             "the stream `00-1B-19-00-00-01/00-2A`: its interval",
         ),
-        (
-            XML.replace("u:talker>", "u:sender>"),
-            "it has no stream with a talker",
-        ),
+        (XML.replace("u:talker>", "u:sender>"), "it has no stream with a talker"),
         (XML.replace("</data>", ""), "the file ends before"),
         (JSON.replace("] } ] }\n}", ""), "it is not JSON"),
     ] {

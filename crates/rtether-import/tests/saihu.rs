@@ -57,25 +57,14 @@ fn ports_are_links_and_curves_are_releases() {
         assert!(lines.contains(&line), "{line}\n{}", plan.scenario);
     }
     let jitter = lines.iter().find_map(|line| line.strip_prefix("jitter: "));
-    assert!(
-        jitter.is_some_and(|own| own.starts_with("25210084")),
-        "{jitter:?}"
-    );
-    assert_eq!(
-        lines
-            .iter()
-            .filter(|line| line.starts_with("- { ends"))
-            .count(),
-        4
-    );
+    assert!(jitter.is_some_and(|own| own.starts_with("25210084")), "{jitter:?}");
+    assert_eq!(lines.iter().filter(|line| line.starts_with("- { ends")).count(), 4);
     assert_eq!(plan.findings, []);
 }
 
 #[test]
 fn what_it_leaves_open_is_found_and_what_it_cannot_be_is_refused() {
-    let open = NETWORK
-        .replace("\"packetizer\": true, ", "")
-        .replace("[\"IS\", \"PK\"]", "[]");
+    let open = NETWORK.replace("\"packetizer\": true, ", "").replace("[\"IS\", \"PK\"]", "[]");
     let open = open.replace("FIFO", "ARBITRARY");
     let codes: Vec<Code> = plan(&open).findings.iter().map(|own| own.code).collect();
     assert_eq!(codes, [Code::NotRead, Code::NotRead]);
@@ -85,11 +74,7 @@ fn what_it_leaves_open_is_found_and_what_it_cannot_be_is_refused() {
             "\"max_packet_length\": 1543",
             "the flow `h`: packets of 1543 octets",
         ),
-        (
-            "\"name\": \"s2-o1\"",
-            "\"name\": \"s2-o9\"",
-            "there is no server `s2-o1`",
-        ),
+        ("\"name\": \"s2-o1\"", "\"name\": \"s2-o9\"", "there is no server `s2-o1`"),
         (
             "\"rates\": [1] }",
             "\"rates\": [1, 2] }",
@@ -100,16 +85,8 @@ fn what_it_leaves_open_is_found_and_what_it_cannot_be_is_refused() {
             "\"path\": [\"b-o1\", \"s2-o1\"]",
             "the server `b-o1` leads to",
         ),
-        (
-            "[\"1 Gbps\"]",
-            "[\"1 furlong\"]",
-            "the server `b-o1`: `rates` holds no number",
-        ),
-        (
-            "\"time_unit\": \"us\"",
-            "\"time_unit\": \"fortnight\"",
-            "the unit `fortnight`",
-        ),
+        ("[\"1 Gbps\"]", "[\"1 furlong\"]", "the server `b-o1`: `rates` holds no number"),
+        ("\"time_unit\": \"us\"", "\"time_unit\": \"fortnight\"", "the unit `fortnight`"),
         ("\"flows\"", "\"flow\"", "it has no list `flows`"),
     ] {
         let text = NETWORK.replacen(from, to, 1);

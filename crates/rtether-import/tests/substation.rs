@@ -32,8 +32,7 @@ fn flow<'a>(plan: &'a Plan, name: &str) -> Vec<&'a str> {
     let mut lines = lines.skip_while(move |line| *line != begin);
     assert!(lines.next().is_some(), "no flow `{name}`");
     let own = lines.take_while(|line| line.starts_with("    "));
-    own.map(|line| line.split('#').next().unwrap_or_default().trim())
-        .collect()
+    own.map(|line| line.split('#').next().unwrap_or_default().trim()).collect()
 }
 
 /// Oracle: counted in the file by hand. Of twelve GOOSE blocks seven have no subscriber: no `ExtRef`
@@ -102,13 +101,7 @@ fn goose_of_the_bay() {
 #[test]
 fn sampled_values_of_the_bay() {
     let lines = flow(&bay(), "MU1/MU/msvcb01").join("; ");
-    for part in [
-        "to: [Relay1.P1, Relay2.P1]",
-        "rate: 4000 /s",
-        "size: 94 B",
-        "pcp: 4",
-        "vlan: 5",
-    ] {
+    for part in ["to: [Relay1.P1, Relay2.P1]", "rate: 4000 /s", "size: 94 B", "pcp: 4", "vlan: 5"] {
         assert!(lines.contains(part), "{lines}");
     }
 }
@@ -120,12 +113,7 @@ fn what_is_found_in_the_bay() {
     let codes: Vec<Code> = plan.findings.iter().map(|finding| finding.code).collect();
     assert_eq!(
         codes,
-        [
-            Code::SharedAddress,
-            Code::UnusedCable,
-            Code::NoSubscriber,
-            Code::NoAddress,
-        ]
+        [Code::SharedAddress, Code::UnusedCable, Code::NoSubscriber, Code::NoAddress,]
     );
     let text = String::from_utf8(read("../../docs/guides/bay.scd")).expect("text");
     let lines: Vec<&str> = text.lines().collect();
@@ -144,21 +132,14 @@ fn what_is_found_in_the_bay() {
 #[test]
 fn cables_of_the_bay() {
     let plan = bay();
-    let links: Vec<&str> = plan
-        .scenario
-        .lines()
-        .filter(|line| line.contains("ends:"))
-        .collect();
+    let links: Vec<&str> = plan.scenario.lines().filter(|line| line.contains("ends:")).collect();
     let has = |ends: &str, comment: &str| {
         let mut links = links.iter();
         links.any(|line| line.contains(ends) && line.contains(comment))
     };
     assert!(has("[Relay1.S1, \"SwitchA:1\"]", "cable `L1`"), "{links:?}");
     assert!(has("[Relay2.S1, \"SwitchA:2\"]", "cable `L2`"), "{links:?}");
-    assert!(
-        has("[Control, \"SwitchA:3\"]", "no such cable"),
-        "{links:?}"
-    );
+    assert!(has("[Control, \"SwitchA:3\"]", "no such cable"), "{links:?}");
     assert!(has("[MU1, \"ProcessBus:1\"]", "no such cable"), "{links:?}");
     assert_eq!(count(&plan, "switches"), 2);
 }
@@ -166,10 +147,7 @@ fn cables_of_the_bay() {
 /// Oracle: each comment that says `assumed` is in the list with its line, and nothing else.
 #[test]
 fn assumptions_are_comments_on_their_lines() {
-    for path in [
-        "../../docs/guides/bay.scd",
-        "tests/data/autogen-substation-demo.scd",
-    ] {
+    for path in ["../../docs/guides/bay.scd", "tests/data/autogen-substation-demo.scd"] {
         let plan = plan(path, &Options::new());
         let lines = plan.scenario.lines().enumerate();
         let marked: Vec<(usize, &str)> = lines
@@ -213,9 +191,7 @@ fn the_result_is_the_same_every_time() {
 fn what_cannot_be_imported_is_refused_with_a_remedy() {
     let bay = String::from_utf8(read("../../docs/guides/bay.scd")).expect("text");
     let alone = &bay[..bay.find("<Communication>").expect("part")];
-    let silent = bay
-        .replace("GSE ldInst", "X ldInst")
-        .replace("/GSE>", "/X>");
+    let silent = bay.replace("GSE ldInst", "X ldInst").replace("/GSE>", "/X>");
     let silent = silent.replace("<SMV ", "<X ").replace("/SMV>", "/X>");
     for (text, part) in [
         (String::new(), "format is not known"),
@@ -270,15 +246,9 @@ fn reports_to_clients_are_messages_over_tcp() {
     let lines = flow(&plan, "Relay1/LD0/LLN0.brcb changes");
     assert!(lines.contains(&"min_gap: 1 s"), "{lines:?}");
     assert!(lines.contains(&"to: [Control]"), "{lines:?}");
-    assert_eq!(
-        (count(&plan, "report_blocks"), count(&plan, "reported")),
-        (3, 2)
-    );
+    assert_eq!((count(&plan, "report_blocks"), count(&plan, "reported")), (3, 2));
     let texts: Vec<&str> = plan.findings.iter().map(|own| own.text.as_str()).collect();
-    assert!(
-        texts.contains(&"the client `Gateway` is not in the file"),
-        "{texts:?}"
-    );
+    assert!(texts.contains(&"the client `Gateway` is not in the file"), "{texts:?}");
     let unknown = "the size of `Relay1/LD0/LLN0.brcb` is not known: the data set `Missing` is not in \
                    the file";
     assert!(texts.contains(&unknown), "{texts:?}");

@@ -27,11 +27,7 @@ fn qos() -> Qos {
 /// Returns the topics of a participant, and whether it publishes each.
 fn topics(host: usize, hosts: usize) -> Vec<(bool, String)> {
     let (next, after) = ((host + 1) % hosts, (host + 2) % hosts);
-    let last = if host == 0 {
-        "clock".to_owned()
-    } else {
-        format!("plant/{host}/3")
-    };
+    let last = if host == 0 { "clock".to_owned() } else { format!("plant/{host}/3") };
     vec![
         (true, format!("plant/{host}/0")),
         (true, format!("plant/{host}/1")),
@@ -75,17 +71,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let (host, hosts): (usize, usize) = (host.parse()?, hosts.parse()?);
     let mut domain = Domain::open(&DomainOptions {
-        name: if kind == "ros2" {
-            format!("node{}", host + 1)
-        } else {
-            format!("station-{host}")
-        },
+        name: if kind == "ros2" { format!("node{}", host + 1) } else { format!("station-{host}") },
         interface: Some(address.parse()?),
-        discovery: if kind == "on-demand" {
-            Discovery::OnDemand
-        } else {
-            Discovery::All
-        },
+        discovery: if kind == "on-demand" { Discovery::OnDemand } else { Discovery::All },
         ..DomainOptions::default()
     })?;
     let begun = domain.now();

@@ -25,10 +25,8 @@ const SPIN: Duration = Duration::from_micros(300);
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = env::args().skip(1);
-    let (device, file) = arguments
-        .next()
-        .zip(arguments.next())
-        .ok_or("usage: replay DEVICE FILE")?;
+    let (device, file) =
+        arguments.next().zip(arguments.next()).ok_or("usage: replay DEVICE FILE")?;
     let frames = fs::read(file)?;
     let index = Device::named(&device)?.index();
     let socket = Socket::new(Domain::PACKET, Type::RAW, None)?;

@@ -92,11 +92,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let seconds = arguments.next().map_or(Ok(10), |text| text.parse())?;
     let domain = arguments.next().map_or(Ok(0), |text| text.parse())?;
     let address = arguments.next().map(|text| text.parse()).transpose()?;
-    let options = DomainOptions {
-        domain,
-        interface: address,
-        ..DomainOptions::default()
-    };
+    let options = DomainOptions { domain, interface: address, ..DomainOptions::default() };
     let time = Duration::from_s(seconds);
     match role.as_str() {
         "publisher" => publisher(&options, time),

@@ -45,17 +45,8 @@ pub(crate) struct Instruction {
 
 /// Returns an instruction from register `from` to register `to`.
 pub(crate) const fn op(code: u8, to: u8, from: u8, offset: i16, value: i32) -> Instruction {
-    let registers = if cfg!(target_endian = "big") {
-        to << 4 | from
-    } else {
-        from << 4 | to
-    };
-    Instruction {
-        code,
-        registers,
-        offset,
-        value,
-    }
+    let registers = if cfg!(target_endian = "big") { to << 4 | from } else { from << 4 | to };
+    Instruction { code, registers, offset, value }
 }
 
 impl Instruction {
@@ -155,10 +146,7 @@ impl<const N: usize> Numbers<N> {
     /// Returns the two halves of the instruction that loads the address of number `index`.
     pub(crate) fn address(&self, register: u8, index: i32) -> [Instruction; 2] {
         let map = self.map.as_raw_fd();
-        [
-            op(LOAD_CONSTANT_64, register, PSEUDO_MAP_VALUE, 0, map),
-            op(0, 0, 0, 0, index * 8),
-        ]
+        [op(LOAD_CONSTANT_64, register, PSEUDO_MAP_VALUE, 0, map), op(0, 0, 0, 0, index * 8)]
     }
 
     /// Reads all numbers.
@@ -215,11 +203,7 @@ pub(crate) fn pin(program: &OwnedFd, path: &Path) -> io::Result<()> {
         flags: u32,
     }
     let path = CString::new(path.as_os_str().as_encoded_bytes())?;
-    let pin = Pin {
-        path: path.as_ptr().addr() as u64,
-        descriptor: program.as_raw_fd(),
-        flags: 0,
-    };
+    let pin = Pin { path: path.as_ptr().addr() as u64, descriptor: program.as_raw_fd(), flags: 0 };
     call(OBJ_PIN, &pin).map(|_| ())
 }
 
@@ -236,18 +220,9 @@ fn call<T>(command: libc::c_long, attributes: &T) -> io::Result<libc::c_long> {
     // SAFETY: pointer and length are those of a live structure of the layout that the command
     // expects; addresses inside it are of objects that live until the call returns.
     let result = unsafe {
-        libc::syscall(
-            libc::SYS_bpf,
-            command,
-            std::ptr::from_ref(attributes),
-            size_of::<T>(),
-        )
+        libc::syscall(libc::SYS_bpf, command, std::ptr::from_ref(attributes), size_of::<T>())
     };
-    if result < 0 {
-        Err(io::Error::last_os_error())
-    } else {
-        Ok(result)
-    }
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
 /// Result of running a program on a packet.
@@ -305,9 +280,5 @@ pub(crate) fn test_run(program: &OwnedFd, frame: &[u8], repeat: u32) -> io::Resu
     if result < 0 {
         return Err(io::Error::last_os_error());
     }
-    Ok(Ran {
-        result: run.result,
-        priority: context[PRIORITY],
-        ns: run.duration,
-    })
+    Ok(Ran { result: run.result, priority: context[PRIORITY], ns: run.duration })
 }

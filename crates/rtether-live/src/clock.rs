@@ -37,9 +37,7 @@ pub struct Clock {
 impl Clock {
     /// Returns a clock that shows zero now.
     pub fn start() -> Self {
-        Self {
-            origin: std::time::Instant::now(),
-        }
+        Self { origin: std::time::Instant::now() }
     }
 
     /// Returns a clock that shows zero when [`monotonic_ns`] is `ns`, and before.
@@ -57,14 +55,8 @@ impl Clock {
             return Self::start();
         };
         let span = std::time::Duration::from_nanos(now.abs_diff(ns));
-        let shifted = if ns < now {
-            origin.checked_sub(span)
-        } else {
-            origin.checked_add(span)
-        };
-        Self {
-            origin: shifted.unwrap_or(origin),
-        }
+        let shifted = if ns < now { origin.checked_sub(span) } else { origin.checked_add(span) };
+        Self { origin: shifted.unwrap_or(origin) }
     }
 
     /// Returns when this clock showed zero by another one; negative if that was before it.
@@ -97,9 +89,7 @@ mod tests {
     #[test]
     fn clocks_know_when_others_began() {
         let origin = std::time::Instant::now();
-        let clock = |us| Clock {
-            origin: origin + std::time::Duration::from_micros(us),
-        };
+        let clock = |us| Clock { origin: origin + std::time::Duration::from_micros(us) };
         assert_eq!(clock(500).start_by(&clock(300)), Duration::from_us(200));
         assert_eq!(clock(300).start_by(&clock(500)), Duration::from_us(-200));
     }

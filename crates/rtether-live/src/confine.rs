@@ -25,10 +25,7 @@ pub struct Confinement {
 
 impl Default for Confinement {
     fn default() -> Self {
-        Self {
-            user: Some(User::NOBODY),
-            is_required: false,
-        }
+        Self { user: Some(User::NOBODY), is_required: false }
     }
 }
 
@@ -43,10 +40,7 @@ pub struct User {
 
 impl User {
     /// The user that owns nothing.
-    pub const NOBODY: Self = Self {
-        uid: 65_534,
-        gid: 65_534,
-    };
+    pub const NOBODY: Self = Self { uid: 65_534, gid: 65_534 };
 
     /// Finds a user by name or number in `/etc/passwd`; a number need not be listed there.
     pub fn find(text: &str) -> Option<Self> {
@@ -102,9 +96,7 @@ impl fmt::Display for Confined {
 /// If root cannot become another user and that is required, or if capabilities cannot be given up.
 /// Files and system calls are barred where the kernel supports it.
 pub fn confine(wish: &Confinement) -> io::Result<Confined> {
-    let other = wish
-        .user
-        .filter(|user| geteuid().is_root() && user.uid != 0);
+    let other = wish.user.filter(|user| geteuid().is_root() && user.uid != 0);
     let user = match other.map(|user| (become_user(user), user)) {
         None => None,
         Some((Ok(()), user)) => Some(user),
@@ -140,16 +132,10 @@ pub fn attempt() -> io::Result<Allowed> {
         let user = is_root.then(|| change_thread(User::NOBODY));
         // The others need it without root; if it fails, so do they.
         let _ = set_no_new_privs(true);
-        Allowed {
-            user,
-            files: bar_files(),
-            calls: bar_calls(0),
-        }
+        Allowed { user, files: bar_files(), calls: bar_calls(0) }
     };
     let thread = std::thread::Builder::new().spawn(attempt)?;
-    thread
-        .join()
-        .map_err(|_| io::Error::other("the thread has panicked"))
+    thread.join().map_err(|_| io::Error::other("the thread has panicked"))
 }
 
 /// Changes the user of the calling thread.
@@ -174,11 +160,7 @@ fn become_user(User { uid, gid }: User) -> io::Result<()> {
 }
 
 fn check(result: libc::c_int) -> io::Result<()> {
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// `struct landlock_ruleset_attr` (`linux/landlock.h`) up to its second version.
@@ -211,18 +193,10 @@ fn bar_files() -> io::Result<()> {
     };
     let known = FILES.iter().find(|(since, _)| version >= *since);
     let (_, ways) = known.ok_or(io::ErrorKind::Unsupported)?;
-    let rules = Ruleset {
-        files: (1 << ways) - 1,
-        ports: if version >= 4 { PORTS } else { 0 },
-    };
+    let rules = Ruleset { files: (1 << ways) - 1, ports: if version >= 4 { PORTS } else { 0 } };
     // SAFETY: pointer and size are those of a live value, which the kernel only reads.
     let made = unsafe {
-        libc::syscall(
-            libc::SYS_landlock_create_ruleset,
-            &raw const rules,
-            size_of::<Ruleset>(),
-            0,
-        )
+        libc::syscall(libc::SYS_landlock_create_ruleset, &raw const rules, size_of::<Ruleset>(), 0)
     };
     let file = libc::c_int::try_from(made).map_err(|_| io::ErrorKind::InvalidData)?;
     if file < 0 {
@@ -232,17 +206,9 @@ fn bar_files() -> io::Result<()> {
     let file = unsafe { <std::os::fd::OwnedFd as std::os::fd::FromRawFd>::from_raw_fd(file) };
     // SAFETY: no pointer is passed; the descriptor is open.
     let barred = unsafe {
-        libc::syscall(
-            libc::SYS_landlock_restrict_self,
-            std::os::fd::AsRawFd::as_raw_fd(&file),
-            0,
-        )
+        libc::syscall(libc::SYS_landlock_restrict_self, std::os::fd::AsRawFd::as_raw_fd(&file), 0)
     };
-    if barred == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    if barred == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Architecture identifiers (`linux/audit.h`).
@@ -330,18 +296,9 @@ fn bar_calls(flags: libc::c_ulong) -> io::Result<usize> {
     };
     // SAFETY: the pointer is to a live program of the stated length; the kernel copies it.
     let barred = unsafe {
-        libc::syscall(
-            libc::SYS_seccomp,
-            libc::SECCOMP_SET_MODE_FILTER,
-            flags,
-            &raw const program,
-        )
+        libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const program)
     };
-    if barred == 0 {
-        Ok(BARRED.len())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    if barred == 0 { Ok(BARRED.len()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Returns the program that the kernel runs for each call (`seccomp(2)`).
@@ -356,11 +313,7 @@ fn filter(architecture: u32) -> Vec<libc::sock_filter> {
     let mut program = vec![load(ARCH), skip_if(libc::BPF_JEQ, architecture), refuse];
     program.push(load(NUMBER));
     // Jumps over the next operation if the number is below.
-    let below = libc::sock_filter {
-        jt: 0,
-        jf: 1,
-        ..skip_if(libc::BPF_JGE, SECOND_TABLE)
-    };
+    let below = libc::sock_filter { jt: 0, jf: 1, ..skip_if(libc::BPF_JGE, SECOND_TABLE) };
     program.extend([below, refuse]);
     for call in BARRED {
         let is_it = libc::sock_filter {
@@ -376,12 +329,7 @@ fn filter(architecture: u32) -> Vec<libc::sock_filter> {
 
 /// Returns an operation; a test skips `skipped` operations if it holds.
 fn operation(code: u32, value: u32, skipped: u8) -> libc::sock_filter {
-    libc::sock_filter {
-        code: u16::try_from(code).unwrap_or(0),
-        jt: skipped,
-        jf: 0,
-        k: value,
-    }
+    libc::sock_filter { code: u16::try_from(code).unwrap_or(0), jt: skipped, jf: 0, k: value }
 }
 
 #[cfg(test)]
@@ -397,10 +345,7 @@ mod tests {
     #[test]
     fn users_are_found_by_name_and_number() {
         let known = "root:x:0:0::/:/bin/sh\nbroken\nplant:x:1001:1002::/:/bin/false\n";
-        let plant = User {
-            uid: 1_001,
-            gid: 1_002,
-        };
+        let plant = User { uid: 1_001, gid: 1_002 };
         assert_eq!(User::find_in(known, "plant"), Some(plant));
         assert_eq!(User::find_in(known, "1001"), Some(plant));
         let other = User { uid: 7, gid: 7 };
@@ -418,8 +363,7 @@ mod tests {
         let was_root = geteuid().is_root();
         let confined = confine(&Confinement::default()).expect("giving up is allowed");
         let mut text = String::new();
-        open.read_to_string(&mut text)
-            .expect("what is open stays open");
+        open.read_to_string(&mut text).expect("what is open stays open");
         assert_eq!(geteuid().is_root(), was_root && confined.user.is_none());
         let sets = rustix::thread::capabilities(None).expect("readable");
         assert!(sets.permitted.is_empty() && sets.effective.is_empty());
@@ -448,16 +392,9 @@ mod tests {
         assert_eq!(allowed.user.is_some(), was_root);
         assert!(allowed.calls.is_err() || allowed.calls.is_ok_and(|calls| calls > 0));
         assert_eq!(geteuid().is_root(), was_root);
-        assert_eq!(
-            rustix::thread::capabilities(None).expect("readable"),
-            before
-        );
+        assert_eq!(rustix::thread::capabilities(None).expect("readable"), before);
         assert!(File::open("/etc/passwd").is_ok());
-        assert!(
-            Command::new("/bin/true")
-                .status()
-                .is_ok_and(|s| s.success())
-        );
+        assert!(Command::new("/bin/true").status().is_ok_and(|s| s.success()));
     }
 
     /// Oracle: what the kernel permits to a confined process, in a separate process.

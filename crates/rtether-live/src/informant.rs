@@ -59,10 +59,7 @@ impl Informant {
             arrived_at: arrived_at.filter(|_| self.is_stamped),
             read_at,
             answered_at: real_now(),
-            earlier: self
-                .sent
-                .back()
-                .map_or_else(Earlier::default, |(_, earlier)| *earlier),
+            earlier: self.sent.back().map_or_else(Earlier::default, |(_, earlier)| *earlier),
         };
         details.write(reply);
     }
@@ -75,10 +72,7 @@ impl Informant {
         if self.sent.len() == WAITING {
             self.sent.pop_front();
         }
-        let earlier = Earlier {
-            sequence: self.sequence,
-            ..Earlier::default()
-        };
+        let earlier = Earlier { sequence: self.sequence, ..Earlier::default() };
         self.sent.push_back((self.number, earlier));
         self.number = self.number.wrapping_add(1);
     }

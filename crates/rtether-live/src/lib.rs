@@ -47,10 +47,7 @@
 //! malformed input from the network is counted and dropped, and never answered with more octets
 //! than it has.
 #![cfg(target_os = "linux")]
-#![allow(
-    unsafe_code,
-    reason = "system calls without a safe wrapper; each block has its reason"
-)]
+#![allow(unsafe_code, reason = "system calls without a safe wrapper; each block has its reason")]
 
 mod bpf;
 #[cfg(any(feature = "c", test))]

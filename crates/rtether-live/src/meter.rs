@@ -110,8 +110,7 @@ impl<L: Link> Meter<L> {
     pub fn with_details(mut self) -> Self {
         let expected = usize::try_from(self.prober.total()).unwrap_or(usize::MAX);
         self.collector = Some(Collector::new(self.clock, expected));
-        self.request
-            .resize(self.request.len().max(details::SIZE), 0);
+        self.request.resize(self.request.len().max(details::SIZE), 0);
         self
     }
 
@@ -216,10 +215,7 @@ impl<L: Link> Meter<L> {
             }
         }
         let until = until.map_or(look, |until| until.min(look));
-        if self
-            .waiter
-            .wait(self.link.as_fd(), Some(until), is_awaited)?
-        {
+        if self.waiter.wait(self.link.as_fd(), Some(until), is_awaited)? {
             self.awake_at = self.clock.now();
         }
         Ok(false)
@@ -347,18 +343,12 @@ fn take_stamps<L: Link>(link: &mut L, collector: &mut Collector) -> io::Result<(
 
 /// Returns whether an error reports that the peer's port or host is unreachable.
 fn is_unreachable(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::ConnectionRefused | io::ErrorKind::HostUnreachable
-    )
+    matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::HostUnreachable)
 }
 
 /// Returns whether an error may be gone the next time.
 pub(crate) fn is_passing(error: &io::Error) -> bool {
     let is_full = error.raw_os_error() == Some(libc::ENOBUFS);
-    let is_later = matches!(
-        error.kind(),
-        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
-    );
+    let is_later = matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted);
     is_full || is_later || is_unreachable(error)
 }

@@ -47,15 +47,9 @@ impl Mirror {
     /// If there is no such device, or no right to receive its frames; later none is needed.
     pub fn open(name: &str) -> Result<Self, DeviceError> {
         let device = Device::named(name)?.index();
-        let tap = Tap::open(&[device]).map_err(|source| DeviceError::Socket {
-            name: name.to_owned(),
-            source,
-        })?;
-        Ok(Self {
-            tap,
-            device,
-            buffer: vec![0; TAG + OCTETS],
-        })
+        let tap = Tap::open(&[device])
+            .map_err(|source| DeviceError::Socket { name: name.to_owned(), source })?;
+        Ok(Self { tap, device, buffer: vec![0; TAG + OCTETS] })
     }
 
     /// Returns the next frame; `None` if there is none now.
@@ -83,11 +77,7 @@ impl Mirror {
         self.buffer.copy_within(TAG..TAG + ADDRESSES, 0);
         self.buffer[ADDRESSES..ADDRESSES + 2].copy_from_slice(&TAGGED);
         self.buffer[ADDRESSES + 2..ADDRESSES + 4].copy_from_slice(&tag.to_be_bytes());
-        Ok(Some(Seen {
-            at,
-            octets: &self.buffer[..TAG + kept],
-            length: seen.length + TAG,
-        }))
+        Ok(Some(Seen { at, octets: &self.buffer[..TAG + kept], length: seen.length + TAG }))
     }
 
     /// Returns how many frames were dropped for lack of room since the last call.

@@ -91,10 +91,7 @@ impl CommandLine {
     }
 
     fn failed(&self, message: String) -> CommandError {
-        CommandError {
-            command: self.to_string(),
-            message,
-        }
+        CommandError { command: self.to_string(), message }
     }
 }
 
@@ -103,9 +100,7 @@ impl fmt::Display for CommandLine {
         for (index, word) in self.0.iter().enumerate() {
             let space = if index > 0 { " " } else { "" };
             let is_plain = !word.is_empty()
-                && word
-                    .bytes()
-                    .all(|b| b.is_ascii_alphanumeric() || b"-_./:@,+=%".contains(&b));
+                && word.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_./:@,+=%".contains(&b));
             if is_plain {
                 write!(f, "{space}{word}")?;
             } else {
@@ -208,17 +203,10 @@ mod tests {
         let good = ["tc qdisc show dev lo", "tc class show dev lo"].map(|text| words(&text));
         assert!(CommandLine::run_batch(&good).is_ok());
         assert!(CommandLine::run_batch(&[]).is_ok());
-        let bad = [
-            "tc qdisc show dev lo",
-            "tc qdisc show dev rtether-none",
-            "tc nonsense",
-        ];
+        let bad = ["tc qdisc show dev lo", "tc qdisc show dev rtether-none", "tc nonsense"];
         let error = CommandLine::run_batch(&bad.map(|text| words(&text))).unwrap_err();
         let said = error.to_string();
-        assert!(
-            said.starts_with("`tc qdisc show dev rtether-none`"),
-            "{said}"
-        );
+        assert!(said.starts_with("`tc qdisc show dev rtether-none`"), "{said}");
     }
 
     /// Oracle: `/proc/PID/stat` (proc(5)): the first field is the process, the fifth its group.

@@ -23,11 +23,7 @@ pub(crate) fn set<T: Copy>(
             length,
         )
     };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Number of memory counters that the kernel keeps for a socket (`linux/sock_diag.h`).
@@ -51,11 +47,7 @@ pub(crate) fn drops(socket: &impl AsFd) -> io::Result<u32> {
             &raw mut length,
         )
     };
-    if result == 0 {
-        Ok(numbers[DROPS])
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    if result == 0 { Ok(numbers[DROPS]) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Makes a device also receive frames for other stations while the packet socket is open.
@@ -82,10 +74,5 @@ fn membership(
         mr_alen: if group.is_some() { 6 } else { 0 },
         mr_address: address,
     };
-    set(
-        socket,
-        libc::SOL_PACKET,
-        libc::PACKET_ADD_MEMBERSHIP,
-        &membership,
-    )
+    set(socket, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &membership)
 }

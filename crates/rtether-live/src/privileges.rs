@@ -62,9 +62,7 @@ impl Right {
 /// # Errors
 /// The error of the system; some rights may be gone by then.
 pub fn keep(rights: &[Right]) -> io::Result<()> {
-    let wanted = rights.iter().fold(CapabilitySet::empty(), |all, right| {
-        all | right.capability()
-    });
+    let wanted = rights.iter().fold(CapabilitySet::empty(), |all, right| all | right.capability());
     let kept = capabilities(None)?.permitted & wanted;
     limit(kept)?;
     clear_ambient_capability_set()?;
@@ -98,10 +96,7 @@ pub fn allow_real_time(priority: u8) -> bool {
             (Some(_), None) => false,
             (Some(present), Some(limit)) => present >= limit,
         };
-        let wanted = Rlimit {
-            current: limit,
-            maximum: limit,
-        };
+        let wanted = Rlimit { current: limit, maximum: limit };
         is_enough || setrlimit(resource, wanted).is_ok()
     };
     let may_choose = raise(Resource::Rtprio, Some(priority.into()));

@@ -79,16 +79,10 @@ impl Signals {
         if read < 0 {
             let error = io::Error::last_os_error();
             let is_none = [io::ErrorKind::WouldBlock, io::ErrorKind::Interrupted];
-            return if is_none.contains(&error.kind()) {
-                Ok(None)
-            } else {
-                Err(error)
-            };
+            return if is_none.contains(&error.kind()) { Ok(None) } else { Err(error) };
         }
         let number = info.ssi_signo.cast_signed();
-        Ok(Signal::ALL
-            .into_iter()
-            .find(|signal| signal.number() == number))
+        Ok(Signal::ALL.into_iter().find(|signal| signal.number() == number))
     }
 }
 
@@ -217,10 +211,7 @@ pub fn wait_for(
 /// Returns whether an error means that the process or the system has run out of descriptors or of
 /// memory for them.
 pub fn is_short_of_descriptors(error: &io::Error) -> bool {
-    matches!(
-        error.raw_os_error(),
-        Some(libc::EMFILE | libc::ENFILE | libc::ENOMEM | libc::ENOBUFS)
-    )
+    matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE | libc::ENOMEM | libc::ENOBUFS))
 }
 
 #[cfg(test)]

@@ -70,10 +70,7 @@ struct Rhythm {
 impl Rhythm {
     /// Returns a rhythm that expects nothing at `now` or later.
     fn new(now: Instant) -> Self {
-        Self {
-            last: now - PATIENCE,
-            gaps: [Duration::ZERO; 2],
-        }
+        Self { last: now - PATIENCE, gaps: [Duration::ZERO; 2] }
     }
 
     fn note(&mut self, received_at: Instant) {
@@ -127,10 +124,7 @@ impl<S: Service> Responder<S> {
 
     /// Returns the counters.
     pub fn counters(&self) -> Answered {
-        Answered {
-            turned: self.service.turned(),
-            ..self.counters
-        }
+        Answered { turned: self.service.turned(), ..self.counters }
     }
 
     /// Answers until `stop`.
@@ -224,11 +218,7 @@ impl<S: Service> Responder<S> {
                     None
                 }
             },
-            Role::Board {
-                board,
-                profile,
-                delay,
-            } => {
+            Role::Board { board, profile, delay } => {
                 self.reply.clear();
                 if !board.answer(request, profile, &mut self.reply) {
                     self.counters.malformed += 1;
@@ -305,10 +295,7 @@ mod tests {
     fn a_responder_sleeps_if_its_meter_does() {
         for gap in (106..2_000).chain([5_000, 20_000, 1_000_000]) {
             let [asleep, _] = after(&[gap; 3]);
-            assert!(
-                asleep * 20 >= Duration::from_us(gap),
-                "{gap} us: {asleep:?}"
-            );
+            assert!(asleep * 20 >= Duration::from_us(gap), "{gap} us: {asleep:?}");
         }
     }
 }

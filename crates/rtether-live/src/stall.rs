@@ -92,10 +92,7 @@ const NOTHING: i64 = i64::MAX;
 
 impl Default for Awaited {
     fn default() -> Self {
-        Self {
-            since: AtomicI64::new(NOTHING),
-            ended: AtomicU32::new(0),
-        }
+        Self { since: AtomicI64::new(NOTHING), ended: AtomicU32::new(0) }
     }
 }
 
@@ -264,10 +261,7 @@ impl Watcher {
             }
             stalls
         });
-        Self {
-            stop,
-            thread: Some(thread),
-        }
+        Self { stop, thread: Some(thread) }
     }
 
     /// Stops it and returns its gaps.
@@ -312,11 +306,7 @@ impl Rhythm {
             Some(waited) => is_quick && waited <= PERIOD,
             None => true,
         };
-        self.quiet = if is_quiet {
-            self.quiet.saturating_add(1)
-        } else {
-            0
-        };
+        self.quiet = if is_quiet { self.quiet.saturating_add(1) } else { 0 };
     }
 }
 
@@ -334,10 +324,7 @@ mod tests {
         stalls.look(us(0), us(300), Duration::ZERO);
         stalls.look(us(1_000), us(1_301), Duration::ZERO);
         stalls.look(us(3_000), us(3_800), Duration::from_us(500));
-        let expected = Stall {
-            from: us(1_000),
-            until: us(1_301),
-        };
+        let expected = Stall { from: us(1_000), until: us(1_301) };
         assert_eq!(stalls.found, [expected]);
     }
 
@@ -349,10 +336,7 @@ mod tests {
         let within = |stalls: &Stalls| stalls.felt().within(us(0), us(12_000));
         assert_eq!(within(&stalls), Duration::from_ms(2));
         let second = Duration::from_secs(1);
-        stalls.shift(|Stall { from, until }| Stall {
-            from: from + second,
-            until: until + second,
-        });
+        stalls.shift(|Stall { from, until }| Stall { from: from + second, until: until + second });
         assert_eq!(within(&stalls), Duration::ZERO);
         let later = stalls.felt().within(us(1_000_000), us(1_100_000));
         assert_eq!(later, Duration::from_ms(10));
@@ -393,10 +377,7 @@ mod tests {
 
     /// A program of ordinary priority that takes most of a core.
     fn greedy(core: usize, until: &AtomicBool) {
-        let placement = Placement {
-            core: Some(core),
-            ..Placement::default()
-        };
+        let placement = Placement { core: Some(core), ..Placement::default() };
         placement.apply().expect("an allowed core");
         while !until.load(Ordering::Relaxed) {
             std::hint::spin_loop();
@@ -434,10 +415,7 @@ mod tests {
             for _ in 0..3 {
                 scope.spawn(|| greedy(core, &is_over));
             }
-            let placement = Placement {
-                core: Some(core),
-                ..Placement::default()
-            };
+            let placement = Placement { core: Some(core), ..Placement::default() };
             placement.apply().expect("an allowed core");
             // Half a millisecond of work uses up what a thread that sleeps a lot has in advance.
             let beside = (0..50).map(|_| {
@@ -451,17 +429,12 @@ mod tests {
         });
         let (stalls, late) = alone;
         assert!(stalls.found.is_empty() || late > THRESHOLD, "{stalls:?}");
-        let late: Vec<&(Stalls, Duration)> = beside
-            .iter()
-            .filter(|(_, late)| *late > THRESHOLD * 3)
-            .collect();
+        let late: Vec<&(Stalls, Duration)> =
+            beside.iter().filter(|(_, late)| *late > THRESHOLD * 3).collect();
         for (stalls, late) in &late {
             let found = stalls.found.iter().map(|stall| stall.until - stall.from);
             let found = found.fold(Duration::ZERO, |sum, one| sum + one);
-            assert!(
-                found <= *late + Duration::from_us(100),
-                "{found:?}, {late:?}"
-            );
+            assert!(found <= *late + Duration::from_us(100), "{found:?}, {late:?}");
         }
         // The account begins with the sleep, so that all of a delay is in it, unless the whole host
         // stood still.

@@ -238,10 +238,7 @@ mod tests {
         };
         let queued_for = track.driver_at.unwrap() - track.queued_at.unwrap();
         assert_eq!(queued_for, Duration::from_us(1));
-        assert_eq!(
-            track.arrived_at.unwrap() - track.driver_at.unwrap(),
-            Duration::from_us(38)
-        );
+        assert_eq!(track.arrived_at.unwrap() - track.driver_at.unwrap(), Duration::from_us(38));
         assert_eq!((other.arrived_at, dropped, steps), (None, 0, 0));
     }
 

@@ -106,11 +106,8 @@ impl Placement {
         }
         if self.lock_memory {
             use rustix::mm::{MlockAllFlags, mlockall};
-            mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE).map_err(|error| {
-                PlacementError::Memory {
-                    source: error.into(),
-                }
-            })?;
+            mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)
+                .map_err(|error| PlacementError::Memory { source: error.into() })?;
         }
         if let Some(priority) = self.priority {
             let set = schedule(libc::SCHED_FIFO, priority);
@@ -131,11 +128,7 @@ pub(crate) fn schedule(policy: libc::c_int, priority: u8) -> io::Result<()> {
     let parameter = libc::c_int::from(priority);
     // SAFETY: the pointer is to a live value, which the kernel only reads.
     let result = unsafe { libc::syscall(call, THIS, policy, &raw const parameter) };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Returns whether the calling thread has a real-time priority, so that the kernel limits its share
@@ -145,9 +138,7 @@ pub(crate) fn is_real_time() -> bool {
     let policy = unsafe { libc::syscall(libc::SYS_sched_getscheduler, THIS) };
     // This flag only concerns children.
     let policy = policy & !libc::c_long::from(libc::SCHED_RESET_ON_FORK);
-    [libc::SCHED_FIFO, libc::SCHED_RR]
-        .map(libc::c_long::from)
-        .contains(&policy)
+    [libc::SCHED_FIFO, libc::SCHED_RR].map(libc::c_long::from).contains(&policy)
 }
 
 #[cfg(test)]
@@ -156,10 +147,7 @@ mod tests {
 
     #[test]
     fn a_core_that_does_not_exist_is_named() {
-        let placement = Placement {
-            core: Some(CpuSet::MAX_CPU),
-            ..Placement::default()
-        };
+        let placement = Placement { core: Some(CpuSet::MAX_CPU), ..Placement::default() };
         let message = placement.apply().expect_err("there is none").to_string();
         assert!(message.contains("core 1024"), "{message}");
     }

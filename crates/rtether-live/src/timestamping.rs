@@ -117,10 +117,7 @@ fn receive_message(socket: BorrowedFd<'_>, buffer: &mut [u8], flags: i32) -> io:
     let mut address = SockAddrStorage::zeroed();
     // SAFETY: all zeros are a valid `msghdr`.
     let mut message: libc::msghdr = unsafe { zeroed() };
-    let mut part = libc::iovec {
-        iov_base: buffer.as_mut_ptr().cast(),
-        iov_len: buffer.len(),
-    };
+    let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
     message.msg_name = (&raw mut address).cast();
     message.msg_namelen = address.size_of();
     message.msg_iov = &raw mut part;
@@ -188,10 +185,7 @@ pub(crate) fn closed(
     match receive_message(socket, &mut [], libc::MSG_ERRQUEUE) {
         Ok(found) => {
             let address = found.address.as_socket();
-            address
-                .filter(|_| found.is_closed)
-                .into_iter()
-                .for_each(tell);
+            address.filter(|_| found.is_closed).into_iter().for_each(tell);
             Ok(true)
         }
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),

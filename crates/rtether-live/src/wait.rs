@@ -30,11 +30,7 @@ pub struct Waiter {
 impl Waiter {
     /// Returns a waiter for a thread that starts now.
     pub fn new(waiting: Waiting, clock: Clock) -> Self {
-        Self {
-            waiting,
-            clock,
-            awake_since: clock.now(),
-        }
+        Self { waiting, clock, awake_since: clock.now() }
     }
 
     /// Returns how it waits.

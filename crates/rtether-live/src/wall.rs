@@ -58,12 +58,7 @@ pub(crate) struct Stamps {
 
 impl Stamps {
     pub(crate) fn new(clock: Clock) -> Self {
-        Self {
-            clock,
-            offset: measure(&clock).offset,
-            previous: None,
-            steps: 0,
-        }
+        Self { clock, offset: measure(&clock).offset, previous: None, steps: 0 }
     }
 
     /// Returns how often the real-time clock was set.
@@ -117,10 +112,7 @@ fn look(clock: &Clock) -> Look {
     let before = clock.now().as_ps() / 1_000;
     let real = real_now();
     let after = clock.now().as_ps() / 1_000;
-    Look {
-        offset: Offset(real - before.midpoint(after)),
-        width: after - before,
-    }
+    Look { offset: Offset(real - before.midpoint(after)), width: after - before }
 }
 
 /// Returns the shortest look.
@@ -156,10 +148,7 @@ mod tests {
         assert_eq!(stamps.map(5_000_007_000, at(0), at(10)), Some(at(7)));
         // Too early.
         assert_eq!(stamps.map(5_000_007_000, at(0), at(6)), None);
-        let look = |offset, width| Look {
-            offset: Offset(offset),
-            width,
-        };
+        let look = |offset, width| Look { offset: Offset(offset), width };
         assert!(!stamps.has_jumped(look(5_000_009_000, 100)));
         assert!(!stamps.has_jumped(look(3_000_000_000, 40_000)));
         assert!(stamps.has_jumped(look(3_000_000_000, 100)));
@@ -178,10 +167,7 @@ mod tests {
         let clock = Clock::start();
         let [one, other] = [measure(&clock), measure(&clock)];
         let bound = one.width + other.width + 2;
-        assert!(
-            (one.offset.0 - other.offset.0).abs() <= bound,
-            "{one:?} {other:?}"
-        );
+        assert!((one.offset.0 - other.offset.0).abs() <= bound, "{one:?} {other:?}");
         let mut stamps = Stamps::new(clock);
         assert!(!stamps.look());
         let stamp = real_now();

@@ -80,10 +80,7 @@ struct Setpoint {
     axes: [i32; 6],
 }
 
-const NAME: TopicName<'_> = TopicName {
-    topic: "allocations",
-    type_name: "Octets",
-};
+const NAME: TopicName<'_> = TopicName { topic: "allocations", type_name: "Octets" };
 /// Time between samples.
 const PERIOD: i64 = 1_000_000;
 const MS: i64 = 1_000_000;
@@ -99,9 +96,7 @@ struct Pair {
 fn participant(number: u8) -> Participant {
     let mut config = Config::new(GuidPrefix([number; 12]), 0, [number; 16]);
     config.metatraffic_unicast = vec![Locator::udp(Ipv4Addr::new(10, 0, 1, number), 7_410)];
-    config
-        .default_unicast
-        .clone_from(&config.metatraffic_unicast);
+    config.default_unicast.clone_from(&config.metatraffic_unicast);
     config.announce_to = vec![Locator::udp(Ipv4Addr::new(239, 255, 0, 1), 7_400)];
     Participant::new(config, Instant::ZERO)
 }
@@ -119,10 +114,7 @@ impl Pair {
             is_any = false;
             for from in 0..2 {
                 self.participants[from].handle_timeout(now);
-                while self.participants[from]
-                    .poll_transmit(now, &mut self.buffer)
-                    .is_some()
-                {
+                while self.participants[from].poll_transmit(now, &mut self.buffer).is_some() {
                     let number = u8::try_from(from + 1).unwrap();
                     let origin = Origin::Ip(Ipv4Addr::new(10, 0, 1, number).into());
                     self.participants[1 - from].handle_datagram(now, origin, &self.buffer);
@@ -204,20 +196,14 @@ fn samples_of_participants_that_have_started_allocate_nothing() {
     IS_COUNTED.set(false);
 
     let (taken, datagrams) = (pair.taken - taken, pair.datagrams - datagrams);
-    println!(
-        "{} allocations, {taken} samples, {datagrams} datagrams",
-        COUNT.get()
-    );
+    println!("{} allocations, {taken} samples, {datagrams} datagrams", COUNT.get());
     assert_eq!(taken, 10_000);
     assert_eq!(COUNT.get(), 0);
 }
 
 /// Returns two participants on the loopback device of a host.
 fn neighbors(ethernet: Option<EthernetOptions>) -> [Domain; 2] {
-    let options = DomainOptions {
-        ethernet,
-        ..DomainOptions::default()
-    };
+    let options = DomainOptions { ethernet, ..DomainOptions::default() };
     [(); 2].map(|()| Domain::open(&options).unwrap())
 }
 
@@ -298,9 +284,8 @@ fn callbacks_of_applications_that_have_started_allocate_nothing() {
     let had = Arc::new(AtomicU64::new(0));
     let [one, other] = &mut applications;
     let mut context = one.context(&mut pair.participants[0], Instant::ZERO);
-    let publication = context
-        .publish::<Setpoint>("allocations", &PublicationOptions::default())
-        .unwrap();
+    let publication =
+        context.publish::<Setpoint>("allocations", &PublicationOptions::default()).unwrap();
     let period = Duration::from_ns(PERIOD);
     context.send_every(&publication, period, Setpoint::default(), |_, value| {
         value.number += 1;

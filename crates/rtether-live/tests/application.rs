@@ -68,17 +68,13 @@ fn the_skeletons_of_the_paper_meet_and_part() {
     let sent: usize = sent.trim().strip_suffix(" sent").unwrap().parse().unwrap();
 
     assert_eq!(lines[0], "a publication is there");
-    let hellos: Vec<usize> = lines
-        .iter()
-        .filter_map(|line| line.strip_prefix("Hello ")?.parse().ok())
-        .collect();
+    let hellos: Vec<usize> =
+        lines.iter().filter_map(|line| line.strip_prefix("Hello ")?.parse().ok()).collect();
     println!("{sent} sent, {} had", hellos.len());
     assert!(!hellos.is_empty());
     assert!(hellos.windows(2).all(|pair| pair[0] < pair[1]), "{lines:?}");
     assert!(*hellos.last().unwrap() <= sent);
-    let gone = lines
-        .iter()
-        .position(|line| line == "a publication is gone");
+    let gone = lines.iter().position(|line| line == "a publication is gone");
     let after = &lines[gone.unwrap() + 1..];
     // Deadlines of 100 ms over the remaining seconds; a host that stalled reports fewer.
     assert!(after.len() > 3 && after.iter().all(|line| line == "deadline"));
@@ -93,13 +89,8 @@ fn a_dead_subscription_holds_up_nobody_for_longer_than_the_limit_or_its_lease() 
         reliability: Reliability::Reliable,
         ..SubscriptionOptions::default()
     };
-    let subscription = other
-        .context()
-        .subscribe::<Ping>("dead", &strict, |_, _| {});
-    let properties = PublicationOptions {
-        queue: 4,
-        ..PublicationOptions::default()
-    };
+    let subscription = other.context().subscribe::<Ping>("dead", &strict, |_, _| {});
+    let properties = PublicationOptions { queue: 4, ..PublicationOptions::default() };
     let publication = one.context().publish::<Ping>("dead", &properties).unwrap();
     one.run_for(Duration::from_ms(200)).unwrap();
     assert_eq!(one.domain().participant().participants().count(), 0);
@@ -128,8 +119,7 @@ fn a_dead_subscription_holds_up_nobody_for_longer_than_the_limit_or_its_lease() 
     // Oracle: the limit, and at most one wake-up of a busy host.
     assert!(taken >= limit && taken < second, "{taken:?}");
     let begin = one.domain().now();
-    one.send_within(&publication, &value, Duration::from_s(60))
-        .unwrap();
+    one.send_within(&publication, &value, Duration::from_s(60)).unwrap();
     let taken = one.domain().now() - begin;
     println!("room after {taken:?}");
     assert!(taken <= options.lease + second, "{taken:?}");
@@ -142,10 +132,7 @@ fn a_spinning_thread_of_real_time_priority_is_not_stopped() {
     if throttle.ok().is_none_or(|share| share.trim() == "-1") {
         return skip("the kernel stops no thread of real-time priority");
     }
-    let placement = Placement {
-        priority: Some(10),
-        ..Placement::default()
-    };
+    let placement = Placement { priority: Some(10), ..Placement::default() };
     let measured = std::thread::spawn(move || {
         let mut options = options(203);
         options.waiting = Waiting::Spin;
@@ -159,9 +146,7 @@ fn a_spinning_thread_of_real_time_priority_is_not_stopped() {
                     count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
                 }
             });
-        let publication = context
-            .publish::<Ping>("spin", &PublicationOptions::default())
-            .unwrap();
+        let publication = context.publish::<Ping>("spin", &PublicationOptions::default()).unwrap();
         let period = Duration::from_ms(1);
         context.send_every(&publication, period, Ping::default(), |_, _| true);
         placement.apply().ok()?;

@@ -28,15 +28,7 @@ use rtether_testkit::{Run, c_library, example, skip};
 
 const STRICT: &[&str] = &["-Wall", "-Wextra", "-Werror", "-pedantic"];
 /// Private libraries listed in `rtether.pc`.
-const SYSTEM: &[&str] = &[
-    "-lgcc_s",
-    "-lutil",
-    "-lrt",
-    "-lpthread",
-    "-lm",
-    "-ldl",
-    "-lc",
-];
+const SYSTEM: &[&str] = &["-lgcc_s", "-lutil", "-lrt", "-lpthread", "-lm", "-ldl", "-lc"];
 
 fn here(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
@@ -99,10 +91,7 @@ fn compiled(source: &str, name: &str, is_static: bool, extra: &[&str]) -> PathBu
         command.arg(libraries.join("librtether.a")).args(SYSTEM);
     } else {
         let path = format!("-Wl,-rpath,{}", libraries.display());
-        command
-            .arg("-L")
-            .arg(libraries)
-            .args(["-lrtether", "-lpthread", &path]);
+        command.arg("-L").arg(libraries).args(["-lrtether", "-lpthread", &path]);
     }
     done(&mut command);
     out
@@ -152,9 +141,7 @@ impl Drop for Managed {
 
 /// Returns the numbers of the samples that a subscription has printed.
 fn numbers(lines: &[String]) -> Vec<u32> {
-    let samples = lines
-        .iter()
-        .filter_map(|line| line.strip_prefix("sample ")?.split(' ').next());
+    let samples = lines.iter().filter_map(|line| line.strip_prefix("sample ")?.split(' ').next());
     samples.map(|number| number.parse().unwrap()).collect()
 }
 
@@ -231,10 +218,7 @@ fn c_programs_exchange_samples() {
     let other = domain(1);
     let got = exchange(
         program(contained[1].clone(), &[&other, "127.0.0.1", "pulled"]),
-        program(
-            shared[0].clone(),
-            &[&other, "127.0.0.1", "20", "RED", "xcdr2"],
-        ),
+        program(shared[0].clone(), &[&other, "127.0.0.1", "20", "RED", "xcdr2"]),
     );
     assert_eq!(got, all_of_the_example(20, "RED"));
 }
@@ -250,21 +234,11 @@ fn c_and_rust_exchange_samples() {
     let place = ["--domain", &one, "--interface", "127.0.0.1"];
     // Exclusive publications match exclusive subscriptions only.
     let policies = ["--reliable", "--strength", "0", "--depth", "0"];
-    let rest = [
-        "--durability",
-        "transient-local",
-        "--for",
-        "20",
-        "--count",
-        "6",
-    ];
+    let rest = ["--durability", "transient-local", "--for", "20", "--count", "6"];
     let mut from_c = program(peer(), &["sub"]);
     from_c.args(place).args(policies).args(rest);
     let got = exchange(from_c, program(publisher, &[&one, "127.0.0.1", "5"]));
-    let got: Vec<&str> = got
-        .iter()
-        .filter_map(|line| line.strip_prefix("sample "))
-        .collect();
+    let got: Vec<&str> = got.iter().filter_map(|line| line.strip_prefix("sample ")).collect();
     let mut expected = values(5, "BLUE");
     expected.push("BLUE -1 10 30 0".to_owned());
     assert_eq!(got, expected);
@@ -272,8 +246,7 @@ fn c_and_rust_exchange_samples() {
     let other = domain(3);
     let place = ["--domain", &other, "--interface", "127.0.0.1"];
     let mut to_c = program(peer(), &["pub", "--wait-match", "--reliable"]);
-    to_c.args(place)
-        .args(["--depth", "0", "--count", "5", "--period", "5"]);
+    to_c.args(place).args(["--depth", "0", "--count", "5", "--period", "5"]);
     to_c.args(["--color", "CYAN", "--size", "100", "--final", "dispose"]);
     let args = [other.as_str(), "127.0.0.1", "immediate", "shared"];
     let got = exchange(program(subscriber, &args), to_c);
@@ -304,10 +277,7 @@ fn c_programs_discover_on_demand() {
         })
         .unwrap();
         let now = other.now();
-        let name = TopicName {
-            topic: "another",
-            type_name: "word",
-        };
+        let name = TopicName { topic: "another", type_name: "word" };
         let new = NewWriter {
             name,
             has_key: false,
@@ -446,16 +416,9 @@ fn misuse_is_refused_and_leaves_memory_alone() {
     sanitized.arg(libraries().join("probe")).arg(&probe);
     // The library is not instrumented. Memory filled when freed still reveals use after free: every
     // pointer in it is invalid.
-    let filled = (
-        "ASAN_OPTIONS",
-        "max_free_fill_size=1048576:free_fill_byte=165",
-    );
+    let filled = ("ASAN_OPTIONS", "max_free_fill_size=1048576:free_fill_byte=165");
     if sanitized.output().unwrap().status.success() {
-        let extra = [
-            "-g",
-            "-fsanitize=address,undefined",
-            "-fno-sanitize-recover",
-        ];
+        let extra = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover"];
         let misuse = compiled(source, "misuse", false, &extra);
         done(at_fixed_addresses(&misuse).env(filled.0, filled.1));
     } else {
@@ -483,18 +446,8 @@ fn valgrind_finds_nothing() {
     };
     let misuse = compiled("tests/c/misuse.c", "misuse-watched", false, &["-g"]);
     done(&mut watched(&misuse, &[]));
-    let publisher = compiled(
-        "examples/c/publisher.c",
-        "publisher-watched",
-        false,
-        &["-g"],
-    );
-    let subscriber = compiled(
-        "examples/c/subscriber.c",
-        "subscriber-watched",
-        false,
-        &["-g"],
-    );
+    let publisher = compiled("examples/c/publisher.c", "publisher-watched", false, &["-g"]);
+    let subscriber = compiled("examples/c/subscriber.c", "subscriber-watched", false, &["-g"]);
     let one = domain(4);
     let got = exchange(
         watched(&subscriber, &[&one, "127.0.0.1", "immediate"]),

@@ -53,9 +53,7 @@ const REPRESENTATION: &[&str] = &["xcdr2", "dispose_xcdr2", "DATA_REPRESENTATION
 const FILTER: &[&str] = &["filter", "content"];
 
 fn folder(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../..")
-        .join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name)
 }
 
 /// Returns the folder of the peers, built once, or the reason why they cannot be built.
@@ -91,11 +89,7 @@ fn check([publisher, subscriber]: [&str; 2], cases: &[&[&str]], lossy: &[&str]) 
         Err(reason) => return skip(&reason),
     };
     let program = |name: &str| {
-        if name == "rtether" {
-            own().to_owned()
-        } else {
-            peers.join(format!("peer-{name}"))
-        }
+        if name == "rtether" { own().to_owned() } else { peers.join(format!("peer-{name}")) }
     };
     let mut failed = Vec::new();
     let usual = cases.iter().copied().flatten().map(|case| (case, ""));

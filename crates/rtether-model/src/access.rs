@@ -23,9 +23,5 @@ pub use plan::Wish;
 
 /// Returns the class of the frames of a flow.
 pub const fn class_of(flow: &Flow) -> u8 {
-    if flow.is_real_time() {
-        REAL_TIME
-    } else {
-        ORDINARY
-    }
+    if flow.is_real_time() { REAL_TIME } else { ORDINARY }
 }

@@ -81,14 +81,8 @@ impl Refusal {
     /// Number of reasons.
     pub const COUNT: usize = Self::ALL.len();
     /// All reasons, in the order of [`Self::index`].
-    pub const ALL: [Self; 6] = [
-        Self::Late,
-        Self::Full,
-        Self::Declined,
-        Self::Silent,
-        Self::Unknown,
-        Self::Unanswered,
-    ];
+    pub const ALL: [Self; 6] =
+        [Self::Late, Self::Full, Self::Declined, Self::Silent, Self::Unknown, Self::Unanswered];
 
     /// Returns its position.
     pub const fn index(self) -> usize {

@@ -36,9 +36,7 @@ mod tests {
     #[test]
     fn letters_are_seen_and_overrides_are_not() {
         // Oracle: Unicode names; U+202E is RIGHT-TO-LEFT OVERRIDE, U+200B ZERO WIDTH SPACE.
-        for unseen in [
-            '\u{202e}', '\u{2066}', '\u{200b}', '\u{feff}', '\u{1b}', '\u{9b}',
-        ] {
+        for unseen in ['\u{202e}', '\u{2066}', '\u{200b}', '\u{feff}', '\u{1b}', '\u{9b}'] {
             assert!(is_unseen(unseen), "U+{:04X}", u32::from(unseen));
         }
         for seen in ['a', 'ö', '漢', 'ש', ' ', '\u{301}', '€', '😀'] {

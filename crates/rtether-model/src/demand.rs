@@ -36,10 +36,7 @@ const STEPS_MAX: usize = 1 << 12;
 /// millionths, rounded up; at most [`FULL`] if every frame leaves in time. `other` is the longest frame of flows without a deadline.
 /// `None` if the port is overloaded or busy for too long to tell.
 pub fn peak(demands: &[Demand], other: Duration) -> Option<u64> {
-    let demands = demands
-        .iter()
-        .map(Window::of)
-        .collect::<Option<Vec<Window>>>()?;
+    let demands = demands.iter().map(Window::of).collect::<Option<Vec<Window>>>()?;
     let other = i128::from(other.as_ps());
     let end = busy_period(&demands, other)?;
     let mut times = Vec::new();
@@ -78,22 +75,11 @@ struct Window {
 
 impl Window {
     fn of(demand: &Demand) -> Option<Self> {
-        let [period, jitter, deadline, work, frame] = [
-            demand.period,
-            demand.jitter,
-            demand.deadline,
-            demand.work,
-            demand.frame,
-        ]
-        .map(|time| i128::from(time.as_ps()));
+        let [period, jitter, deadline, work, frame] =
+            [demand.period, demand.jitter, demand.deadline, demand.work, demand.frame]
+                .map(|time| i128::from(time.as_ps()));
         let is_sound = period > 0 && deadline > 0 && jitter >= 0 && work >= 0 && frame >= 0;
-        is_sound.then_some(Self {
-            period,
-            jitter,
-            deadline,
-            work,
-            frame,
-        })
+        is_sound.then_some(Self { period, jitter, deadline, work, frame })
     }
 
     /// Returns the work that comes and is due in a window.
@@ -138,13 +124,7 @@ mod tests {
     fn demand([period, jitter, deadline, work]: [i64; 4]) -> Demand {
         let [period, jitter, deadline, work] =
             [period, jitter, deadline, work].map(Duration::from_us);
-        Demand {
-            period,
-            jitter,
-            deadline,
-            work,
-            frame: work,
-        }
+        Demand { period, jitter, deadline, work, frame: work }
     }
 
     fn peak_of(demands: &[[i64; 4]], other: i64) -> Option<u64> {
@@ -201,9 +181,8 @@ mod tests {
         };
         let (mut passed, mut missed, mut failed) = (0, 0, 0);
         for _ in 0..400 {
-            let flows: Vec<[i64; 4]> = (0..3)
-                .map(|_| [9 + draw(8), draw(8), 2 + draw(12), 1 + draw(3)])
-                .collect();
+            let flows: Vec<[i64; 4]> =
+                (0..3).map(|_| [9 + draw(8), draw(8), 2 + draw(12), 1 + draw(3)]).collect();
             let passes = peak_of(&flows, 0).is_some_and(|peak| peak <= FULL);
             let mut is_late = false;
             for _ in 0..40 {
@@ -223,10 +202,7 @@ mod tests {
             failed += i32::from(!passes);
             missed += i32::from(!passes && is_late);
         }
-        assert!(
-            passed > 60 && missed * 3 > failed,
-            "{passed} {missed} {failed}"
-        );
+        assert!(passed > 60 && missed * 3 > failed, "{passed} {missed} {failed}");
     }
 
     /// Follows frames (arrival, due, work) and returns whether one of them leaves late.

@@ -123,9 +123,8 @@ impl Quantiles {
     pub fn value_at(&self, part: u32) -> Duration {
         // In millionths, with 32 binary places.
         let share = u64::from(part) * u64::from(WHOLE);
-        let above = self
-            .points
-            .partition_point(|point| u64::from(point.per_million) << 32 <= share);
+        let above =
+            self.points.partition_point(|point| u64::from(point.per_million) << 32 <= share);
         // The first point is at zero, and the last is above every share.
         let (low, high) = (self.points[above - 1], self.points[above]);
         let into = i128::from(share - (u64::from(low.per_million) << 32));
@@ -140,10 +139,8 @@ impl Quantiles {
     /// # Errors
     /// If the changed values do not form a distribution.
     pub fn map(&self, change: impl Fn(Duration) -> Duration) -> Result<Self, QuantilesError> {
-        let changed = self.points.iter().map(|point| Quantile {
-            value: change(point.value),
-            ..*point
-        });
+        let changed =
+            self.points.iter().map(|point| Quantile { value: change(point.value), ..*point });
         Self::new(changed.collect())
     }
 }
@@ -160,11 +157,7 @@ pub struct Empirical {
 impl Empirical {
     /// Returns the additions for one direction.
     pub const fn of(&self, is_outbound: bool) -> &Quantiles {
-        if is_outbound {
-            &self.send
-        } else {
-            &self.receive
-        }
+        if is_outbound { &self.send } else { &self.receive }
     }
 }
 
@@ -174,10 +167,9 @@ mod tests {
     use std::vec;
 
     fn quantiles(points: &[(u32, i64)]) -> Result<Quantiles, QuantilesError> {
-        let points = points.iter().map(|&(per_million, us)| Quantile {
-            per_million,
-            value: Duration::from_us(us),
-        });
+        let points = points
+            .iter()
+            .map(|&(per_million, us)| Quantile { per_million, value: Duration::from_us(us) });
         Quantiles::new(points.collect())
     }
 
@@ -189,10 +181,7 @@ mod tests {
         let values = [0, quarter, 2 * quarter, 3 * quarter].map(|part| table.value_at(part));
         assert_eq!(values, [10, 15, 20, 60].map(Duration::from_us));
         let last = table.value_at(u32::MAX);
-        assert!(
-            last < table.max() && last > table.max() - Duration::from_ns(1),
-            "{last:?}"
-        );
+        assert!(last < table.max() && last > table.max() - Duration::from_ns(1), "{last:?}");
         // (15 + 60) / 2.
         assert_eq!(table.mean(), Duration::from_ns(37_500));
     }
@@ -214,13 +203,7 @@ mod tests {
         assert_eq!(wrong(&[(1, 0), (1_000_000, 1)]), QuantilesError::First);
         assert_eq!(wrong(&[(0, 0), (999_999, 1)]), QuantilesError::Last);
         assert_eq!(wrong(&[(0, 0), (0, 1)]), QuantilesError::Share { index: 1 });
-        assert_eq!(
-            wrong(&[(0, 2), (1_000_000, 1)]),
-            QuantilesError::Value { index: 1 }
-        );
-        assert_eq!(
-            wrong(&[(0, -1), (1_000_000, 1)]),
-            QuantilesError::Value { index: 0 }
-        );
+        assert_eq!(wrong(&[(0, 2), (1_000_000, 1)]), QuantilesError::Value { index: 1 });
+        assert_eq!(wrong(&[(0, -1), (1_000_000, 1)]), QuantilesError::Value { index: 0 });
     }
 }

@@ -124,18 +124,12 @@ pub struct PriorityTable {
 
 impl PriorityTable {
     /// Two classes: priorities 4 to 7 are high, the others and untagged frames low.
-    pub const HIGH_LOW: Self = Self {
-        map: QueueMap::standard(2).expect("two queues are possible"),
-        untagged: 0,
-    };
+    pub const HIGH_LOW: Self =
+        Self { map: QueueMap::standard(2).expect("two queues are possible"), untagged: 0 };
 
     /// Returns a table, or `None` if the queue for untagged frames does not exist.
     pub const fn new(map: QueueMap, untagged: u8) -> Option<Self> {
-        if untagged < map.count() {
-            Some(Self { map, untagged })
-        } else {
-            None
-        }
+        if untagged < map.count() { Some(Self { map, untagged }) } else { None }
     }
 
     /// Returns the number of queues.
@@ -196,10 +190,7 @@ pub struct TosMatch {
 impl TosMatch {
     /// Matches a DSCP, 0 to 63, with any value of the two bits below it (RFC 2474, 3).
     pub const fn dscp(dscp: u8) -> Self {
-        Self {
-            value: dscp << 2,
-            mask: 0xFC,
-        }
+        Self { value: dscp << 2, mask: 0xFC }
     }
 
     /// Returns whether the octet matches.
@@ -249,10 +240,7 @@ pub struct PortRange {
 impl PortRange {
     /// Matches one port only.
     pub const fn one(port: u16) -> Self {
-        Self {
-            first: port,
-            last: port,
-        }
+        Self { first: port, last: port }
     }
 
     /// Returns whether the port is in the range.
@@ -284,19 +272,13 @@ pub enum ReceiveSelection {
 
 impl ReceiveSelection {
     /// Algorithm B with the default number of picks.
-    pub const PROMOTING: Self = Self::Promoting {
-        picks: DEFAULT_PICKS,
-    };
+    pub const PROMOTING: Self = Self::Promoting { picks: DEFAULT_PICKS };
     /// Algorithm C with the default idle release.
-    pub const LOW_FLAG: Self = Self::LowFlag {
-        idle_release: Some(DEFAULT_IDLE_RELEASE),
-        low_turn: LowTurn::AllQueues,
-    };
+    pub const LOW_FLAG: Self =
+        Self::LowFlag { idle_release: Some(DEFAULT_IDLE_RELEASE), low_turn: LowTurn::AllQueues };
     /// Algorithm C as printed: without top traffic the other queues are never served.
-    pub const LOW_FLAG_LITERAL: Self = Self::LowFlag {
-        idle_release: None,
-        low_turn: LowTurn::AllQueues,
-    };
+    pub const LOW_FLAG_LITERAL: Self =
+        Self::LowFlag { idle_release: None, low_turn: LowTurn::AllQueues };
 }
 
 /// Queues examined when the flag of algorithm C is set.
@@ -348,13 +330,9 @@ pub enum TransmitStrategy {
 
 impl TransmitStrategy {
     /// The moderate strategy as decided in the catalogue.
-    pub const MODERATE: Self = Self::Moderate {
-        empty: RingEmpty::NoneWaitingOrSending,
-    };
+    pub const MODERATE: Self = Self::Moderate { empty: RingEmpty::NoneWaitingOrSending };
     /// The strict strategy with the default idle release.
-    pub const STRICT: Self = Self::Strict {
-        idle_release: Some(DEFAULT_IDLE_RELEASE),
-    };
+    pub const STRICT: Self = Self::Strict { idle_release: Some(DEFAULT_IDLE_RELEASE) };
     /// The strict strategy as printed: without high traffic low frames never leave.
     pub const STRICT_LITERAL: Self = Self::Strict { idle_release: None };
 }

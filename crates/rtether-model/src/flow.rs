@@ -120,10 +120,7 @@ impl Ports {
     const FIRST_DYNAMIC: u16 = 49_152;
 
     /// No port is set.
-    pub const UNSET: Self = Self {
-        source: None,
-        destination: None,
-    };
+    pub const UNSET: Self = Self { source: None, destination: None };
 
     /// Returns source and destination port of the frames of flow number `flow`; those of a talker
     /// that are not set are dynamic ports by the lower 14 bits of the number, those of a listener by
@@ -135,11 +132,7 @@ impl Ports {
         };
         let talker = self.source.unwrap_or_else(|| dynamic(flow));
         let listener = self.destination.unwrap_or_else(|| dynamic(flow >> 14));
-        if is_answer {
-            [listener, talker]
-        } else {
-            [talker, listener]
-        }
+        if is_answer { [listener, talker] } else { [talker, listener] }
     }
 }
 
@@ -217,30 +210,18 @@ pub enum Traffic {
 impl Traffic {
     /// Traffic at every `period`, never late.
     pub const fn periodic(period: Duration, phase: Phase) -> Self {
-        Self::Periodic {
-            period,
-            phase,
-            release_jitter: Duration::ZERO,
-        }
+        Self::Periodic { period, phase, release_jitter: Duration::ZERO }
     }
 
     /// Returns the grid of the releases; `None` if there is none.
     pub const fn releases(&self) -> Option<Releases> {
         let (period, jitter, burst) = match *self {
-            Self::Periodic {
-                period,
-                release_jitter,
-                ..
-            } => (period, release_jitter, 1),
+            Self::Periodic { period, release_jitter, .. } => (period, release_jitter, 1),
             Self::Sporadic { min_gap, burst, .. } => (min_gap, Duration::ZERO, burst),
             Self::Flood { interval } => (interval, Duration::ZERO, 1),
             Self::Poisson { .. } | Self::Adaptive { .. } | Self::Bulk(_) => return None,
         };
-        Some(Releases {
-            period,
-            jitter,
-            burst,
-        })
+        Some(Releases { period, jitter, burst })
     }
 }
 
@@ -355,9 +336,7 @@ impl Flow {
         let wanted = || all.clone().filter(|&n| is_wanted(self.listeners[n]));
         Self {
             listeners: wanted().map(|n| self.listeners[n]).collect(),
-            routes: wanted()
-                .filter_map(|n| self.routes.get(n).cloned())
-                .collect(),
+            routes: wanted().filter_map(|n| self.routes.get(n).cloned()).collect(),
             ..self.clone()
         }
     }
@@ -385,10 +364,7 @@ impl Flow {
 
     /// Returns whether its messages, or its answers, are UDP datagrams larger than one frame.
     pub fn is_fragmented(&self) -> bool {
-        let most = self
-            .reply
-            .map_or(Bytes::ZERO, |reply| reply.payload)
-            .max(self.payload);
+        let most = self.reply.map_or(Bytes::ZERO, |reply| reply.payload).max(self.payload);
         self.encapsulation == Encapsulation::Udp && most > self.encapsulation.max_payload()
     }
 
@@ -413,10 +389,7 @@ impl Flow {
     pub fn obstacle_to_channel(&self) -> Option<&'static str> {
         let is_long = |times: &[Duration]| {
             let longest = Duration::from_secs(86_400);
-            times
-                .iter()
-                .chain(&self.deadline)
-                .any(|&time| time > longest)
+            times.iter().chain(&self.deadline).any(|&time| time > longest)
         };
         if self.is_acknowledged() {
             return Some("its listeners send frames back");
@@ -434,17 +407,11 @@ impl Flow {
             return Some("it has more than 200 listeners");
         }
         let times = match self.traffic {
-            Traffic::Periodic {
-                period,
-                release_jitter,
-                ..
-            } => [period, release_jitter],
+            Traffic::Periodic { period, release_jitter, .. } => [period, release_jitter],
             Traffic::Sporadic { burst, .. } if burst > u32::from(u16::MAX) => {
                 return Some("its bursts have more than 65 535 frames");
             }
-            Traffic::Sporadic {
-                min_gap, mean_gap, ..
-            } => [min_gap, mean_gap],
+            Traffic::Sporadic { min_gap, mean_gap, .. } => [min_gap, mean_gap],
             Traffic::Poisson { .. }
             | Traffic::Flood { .. }
             | Traffic::Adaptive { .. }
@@ -484,19 +451,11 @@ impl Flow {
             return Err("they are not in order of time");
         }
         let is_early = times.iter().any(|&time| time < self.start);
-        if is_early
-            || self
-                .stop
-                .is_some_and(|stop| times.iter().any(|&time| time >= stop))
-        {
+        if is_early || self.stop.is_some_and(|stop| times.iter().any(|&time| time >= stop)) {
             return Err("nothing is released before the start of the flow, or from its stop on");
         }
         let (period, phase, jitter) = match self.traffic {
-            Traffic::Periodic {
-                period,
-                phase,
-                release_jitter,
-            } => (period, phase, release_jitter),
+            Traffic::Periodic { period, phase, release_jitter } => (period, phase, release_jitter),
             Traffic::Flood { interval } => (interval, Phase::Random, Duration::ZERO),
             Traffic::Sporadic { min_gap, .. } => {
                 let is_close = times.windows(2).any(|pair| pair[1] - pair[0] < min_gap);
@@ -517,9 +476,7 @@ impl Flow {
             Phase::Random => (base, base.saturating_add(period.as_ps() - 1)),
         };
         for (number, time) in (0i64..).zip(times) {
-            let point = time
-                .as_ps()
-                .saturating_sub(period.as_ps().saturating_mul(number));
+            let point = time.as_ps().saturating_sub(period.as_ps().saturating_mul(number));
             least = least.max(point.saturating_sub(jitter.as_ps()));
             most = most.min(point);
         }
@@ -551,9 +508,7 @@ impl Flow {
     pub fn mean_interval(&self) -> Option<Duration> {
         match self.traffic {
             Traffic::Periodic { period, .. } => Some(period),
-            Traffic::Sporadic {
-                mean_gap, burst, ..
-            } => Some(mean_gap / i64::from(burst.max(1))),
+            Traffic::Sporadic { mean_gap, burst, .. } => Some(mean_gap / i64::from(burst.max(1))),
             Traffic::Poisson { mean_interval } => Some(mean_interval),
             Traffic::Flood { interval } => Some(interval),
             Traffic::Adaptive { .. } | Traffic::Bulk(_) => None,

@@ -38,12 +38,7 @@ impl Histogram {
 
     /// Adds all counts of `other`.
     pub fn merge(&mut self, other: &Self) {
-        for (offset, &count) in other
-            .counts
-            .iter()
-            .enumerate()
-            .filter(|&(_, &count)| count > 0)
-        {
+        for (offset, &count) in other.counts.iter().enumerate().filter(|&(_, &count)| count > 0) {
             let index = other.first + offset;
             self.grow_to(index);
             self.counts[index - self.first] += count;
@@ -68,9 +63,7 @@ impl Histogram {
         if total == 0 {
             return None;
         }
-        let rank = (u128::from(total) * u128::from(part))
-            .div_ceil(u128::from(whole))
-            .max(1);
+        let rank = (u128::from(total) * u128::from(part)).div_ceil(u128::from(whole)).max(1);
         let mut seen = 0u128;
         for (upper, count) in self.bins() {
             seen += u128::from(count);

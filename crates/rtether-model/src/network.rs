@@ -341,10 +341,7 @@ impl Router {
             send: self.cost,
             receive: self.cost,
             interface: Cost::default(),
-            jitter: Jitter {
-                spread,
-                outliers: None,
-            },
+            jitter: Jitter { spread, outliers: None },
             servers: Servers::Shared,
         })
     }
@@ -411,10 +408,7 @@ pub struct Buffer {
 impl Buffer {
     /// Creates a memory that ports do not share.
     pub const fn per_port(octets: Bytes) -> Self {
-        Self {
-            per_port: octets,
-            shared: None,
-        }
+        Self { per_port: octets, shared: None }
     }
 }
 
@@ -492,8 +486,7 @@ impl Switch {
     /// Returns the selection at a port; that of the switch if there is no such port.
     pub fn selection_at(&self, port: u16) -> Selection {
         let own = self.ports.get(usize::from(port));
-        own.and_then(|port| port.selection)
-            .unwrap_or(self.selection)
+        own.and_then(|port| port.selection).unwrap_or(self.selection)
     }
 
     /// Returns whether a port only sends copies of frames of others.
@@ -511,8 +504,7 @@ impl Switch {
     /// Returns the rules for frames that arrive at a port.
     pub fn ingress_at(&self, port: u16) -> &[IngressRule] {
         let own = self.ports.get(usize::from(port));
-        own.and_then(|port| port.ingress.as_ref())
-            .unwrap_or(&self.ingress)
+        own.and_then(|port| port.ingress.as_ref()).unwrap_or(&self.ingress)
     }
 
     /// Returns whether any port has rules for frames that arrive.
@@ -551,10 +543,9 @@ impl PortVlan {
         match self {
             Self::Transparent | Self::Trunk { allowed: None, .. } => true,
             Self::Access(own) => *own == vid,
-            Self::Trunk {
-                allowed: Some(list),
-                native,
-            } => list.contains(&vid) || *native == Some(vid),
+            Self::Trunk { allowed: Some(list), native } => {
+                list.contains(&vid) || *native == Some(vid)
+            }
         }
     }
 
@@ -711,9 +702,9 @@ impl Network {
     pub fn selects_by_deadline(&self) -> bool {
         self.nodes.iter().any(|node| match &node.kind {
             NodeKind::EndStation(station) => station.by_deadline,
-            NodeKind::Switch(switch) => switch
-                .selections()
-                .any(|selection| selection == Selection::EarliestDeadline),
+            NodeKind::Switch(switch) => {
+                switch.selections().any(|selection| selection == Selection::EarliestDeadline)
+            }
             NodeKind::Hub(_) => false,
         })
     }
@@ -736,9 +727,7 @@ impl Network {
 
     /// Returns the node with this name.
     pub fn find(&self, name: &str) -> Option<NodeId> {
-        self.iter_nodes()
-            .find(|(_, node)| node.name == name)
-            .map(|(id, _)| id)
+        self.iter_nodes().find(|(_, node)| node.name == name).map(|(id, _)| id)
     }
 }
 
@@ -761,12 +750,7 @@ impl NodeKind {
 impl Hub {
     /// Creates a hub without delay, whose stations back off as the standard says.
     pub const fn new(rate: BitRate, ports: u16) -> Self {
-        Self {
-            rate,
-            delay: Duration::ZERO,
-            backoff: Backoff::Standard,
-            ports,
-        }
+        Self { rate, delay: Duration::ZERO, backoff: Backoff::Standard, ports }
     }
 }
 
@@ -813,10 +797,7 @@ mod tests {
         assert_eq!(ends(1), [(hub, 1), (switch, 2)]);
         assert!(network.links[1].standby && network.find("hub") == Some(hub));
         assert_eq!(network.hub(hub).map(|hub| hub.ports), Some(2));
-        assert_eq!(
-            network.switch(switch).map(|switch| switch.ports.len()),
-            Some(3)
-        );
+        assert_eq!(network.switch(switch).map(|switch| switch.ports.len()), Some(3));
     }
 
     #[test]
@@ -825,10 +806,7 @@ mod tests {
         let access = PortVlan::Access(ten);
         assert!(access.admits(ten) && !access.admits(twenty));
         assert_eq!(access.sends_tagged(ten), Some(false));
-        let trunk = PortVlan::Trunk {
-            allowed: Some(alloc::vec![twenty]),
-            native: Some(ten),
-        };
+        let trunk = PortVlan::Trunk { allowed: Some(alloc::vec![twenty]), native: Some(ten) };
         assert!(trunk.admits(ten) && trunk.admits(twenty) && !trunk.admits(Vid::DEFAULT));
         assert_eq!(trunk.sends_tagged(ten), Some(false));
         assert_eq!(trunk.sends_tagged(twenty), Some(true));

@@ -151,12 +151,7 @@ impl Ways {
 
     fn longest(&self) -> Option<usize> {
         let ways = self.0.as_ref()?;
-        Some(
-            ways.iter()
-                .map(|[there, back]| there.len() + back.len())
-                .max()
-                .unwrap_or(0),
-        )
+        Some(ways.iter().map(|[there, back]| there.len() + back.len()).max().unwrap_or(0))
     }
 
     /// Calls `visit` for each copy of a release, or of its answers, that passes a port: the way,
@@ -275,10 +270,7 @@ mod tests {
         let mut flow = flow(n[0], &[n[1]], US(900));
         let at = |flow: &Flow| parts(&network, core::slice::from_ref(flow), 0, 1);
         assert_eq!(at(&flow), [US(450); 2]);
-        flow.reply = Some(Reply {
-            payload: Bytes::new(1),
-            after: Duration::ZERO,
-        });
+        flow.reply = Some(Reply { payload: Bytes::new(1), after: Duration::ZERO });
         assert_eq!(at(&flow), [US(225); 2]);
         flow.deadline = Some(Duration::from_secs(1_000_000));
         assert_eq!(at(&flow), [Duration::from_secs(86_400); 2]);
@@ -323,10 +315,7 @@ mod tests {
         let [first, second] = parts(&network, core::slice::from_ref(&flow), 0, 1);
         assert!(first >= Duration::from_ns(1_230_400) && second >= Duration::from_ns(123_040));
         assert!(first + second <= US(1_500));
-        let short = Flow {
-            deadline: Some(US(1_350)),
-            ..flow
-        };
+        let short = Flow { deadline: Some(US(1_350)), ..flow };
         let found = LocalDeadlines::new(&network, &[short], &routing);
         assert_eq!(found.is_feasible(), Some(false));
         assert!(LocalDeadlines::new(&network, &[], &routing).is_feasible() == Some(true));

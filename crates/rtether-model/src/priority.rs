@@ -28,11 +28,7 @@ impl Vid {
 
     /// Returns the identifier, or `None` above 4094.
     pub const fn new(value: u16) -> Option<Self> {
-        if value <= 4094 {
-            Some(Self(value))
-        } else {
-            None
-        }
+        if value <= 4094 { Some(Self(value)) } else { None }
     }
 
     /// Returns the value, 0 to 4094.
@@ -52,10 +48,7 @@ impl QueueMap {
     /// Largest number of queues of a port.
     pub const MAX_QUEUES: u8 = 8;
     /// One queue for all priorities.
-    pub const ONE: Self = Self {
-        count: 1,
-        queue_of_pcp: [0; 8],
-    };
+    pub const ONE: Self = Self { count: 1, queue_of_pcp: [0; 8] };
 
     /// Returns the default map for `count` queues, 1 to 8 (IEEE 802.1D-2004, table 7-2).
     ///
@@ -72,20 +65,14 @@ impl QueueMap {
             8 => [2, 0, 1, 3, 4, 5, 6, 7],
             _ => return None,
         };
-        Some(Self {
-            count,
-            queue_of_pcp,
-        })
+        Some(Self { count, queue_of_pcp })
     }
 
     /// Returns a custom map, or `None` if an entry names a queue that does not exist.
     pub fn new(count: u8, queue_of_pcp: [u8; 8]) -> Option<Self> {
         let valid = (1..=Self::MAX_QUEUES).contains(&count)
             && queue_of_pcp.iter().all(|&queue| queue < count);
-        valid.then_some(Self {
-            count,
-            queue_of_pcp,
-        })
+        valid.then_some(Self { count, queue_of_pcp })
     }
 
     /// Returns the number of queues.

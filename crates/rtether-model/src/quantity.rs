@@ -388,10 +388,7 @@ mod tests {
             (200_000, 40),
             (400_000, 20),
         ] {
-            assert_eq!(
-                BitRate::from_mbps(mbps).octet_time(),
-                Some(Duration::from_ps(ps))
-            );
+            assert_eq!(BitRate::from_mbps(mbps).octet_time(), Some(Duration::from_ps(ps)));
         }
         assert_eq!(BitRate::from_bps(3).octet_time(), None);
         assert_eq!(BitRate::from_bps(0).octet_time(), None);

@@ -85,18 +85,9 @@ fn behind(
     while let Some(hop) = open.pop() {
         let node = hop.ingress.node;
         // The port that faces the one in question hears it, and declares what the others hear.
-        let mut own = declared.range(
-            PortId::first(node)..=PortId {
-                node,
-                port: u16::MAX,
-            },
-        );
+        let mut own = declared.range(PortId::first(node)..=PortId { node, port: u16::MAX });
         let is_other = |at: &PortId| *at != hop.ingress || network.end_station(node).is_some();
-        heard.extend(
-            own.by_ref()
-                .filter(|(at, _)| is_other(at))
-                .flat_map(|(_, vids)| vids),
-        );
+        heard.extend(own.by_ref().filter(|(at, _)| is_other(at)).flat_map(|(_, vids)| vids));
         open.extend(hops(node).filter(|next| next.egress != hop.ingress));
     }
     heard

@@ -101,11 +101,7 @@ impl fmt::Display for RouteError {
                 )
             }
             Self::NoVlan { port } => {
-                write!(
-                    f,
-                    "trunk port {} has no native VLAN for untagged frames",
-                    port.port + 1
-                )
+                write!(f, "trunk port {} has no native VLAN for untagged frames", port.port + 1)
             }
             Self::Ambiguous { .. } => {
                 write!(f, "several ways inside the VLAN are equally short")
@@ -163,10 +159,7 @@ impl Routing {
 
     /// Returns the link at a port, standby or not.
     pub fn link_at(&self, port: PortId) -> Option<LinkId> {
-        *self
-            .links
-            .get(port.node.index())?
-            .get(usize::from(port.port))?
+        *self.links.get(port.node.index())?.get(usize::from(port.port))?
     }
 
     /// Returns the links in use that leave `node`, by port.
@@ -230,11 +223,7 @@ impl Routing {
         let mut hops = Vec::new();
         let mut at = from;
         while at != to {
-            let hop = if hops.is_empty() {
-                Some(first)
-            } else {
-                self.next_hop(network, at, to)
-            };
+            let hop = if hops.is_empty() { Some(first) } else { self.next_hop(network, at, to) };
             let hop = hop
                 .filter(|_| hops.len() <= self.switches)
                 .ok_or(RouteError::Separated { from, to })?;
@@ -317,8 +306,7 @@ impl Routing {
         if flow.is_published() {
             return Err(error);
         }
-        self.path_in_vlan(network, [from, to], vid_of(flow))?
-            .ok_or(error)
+        self.path_in_vlan(network, [from, to], vid_of(flow))?.ok_or(error)
     }
 
     /// Returns the hops of a route, each node at most once.
@@ -371,9 +359,8 @@ impl Routing {
         if !self.has_vlans || flow.listeners.iter().all(is_inside) {
             return Ok(shortest);
         }
-        let inside = joined(&flow.listeners, |to| {
-            self.path_of_flow(network, flow, [flow.talker, to])
-        });
+        let inside =
+            joined(&flow.listeners, |to| self.path_of_flow(network, flow, [flow.talker, to]));
         match inside {
             Err(RouteError::Ambiguous { from, to }) => Err(RouteError::Ambiguous { from, to }),
             other => Ok(other.unwrap_or(shortest)),
@@ -422,9 +409,7 @@ fn joined<'a>(
     let mut into = BTreeMap::new();
     for &listener in listeners {
         let path = path(listener)?;
-        let known = path
-            .iter()
-            .rposition(|hop| into.contains_key(&hop.ingress.node));
+        let known = path.iter().rposition(|hop| into.contains_key(&hop.ingress.node));
         for hop in path.into_iter().skip(known.map_or(0, |at| at + 1)) {
             into.insert(hop.ingress.node, hop);
         }
@@ -454,11 +439,7 @@ fn branch(into: &BTreeMap<NodeId, Hop>, talker: NodeId, listener: NodeId) -> Vec
 fn hop_at(network: &Network, egress: PortId, link: LinkId) -> Option<Hop> {
     let ends = &network.links[link.index()];
     let ingress = ends.peer_of(egress)?;
-    (!ends.standby).then_some(Hop {
-        egress,
-        ingress,
-        link,
-    })
+    (!ends.standby).then_some(Hop { egress, ingress, link })
 }
 
 /// Joins the two branches of a search tree that meet over `link`.
@@ -501,9 +482,8 @@ fn links_by_port(network: &Network) -> Vec<Vec<Option<LinkId>>> {
         .collect();
     for (id, link) in network.iter_links() {
         for end in link.ends {
-            let slot = links
-                .get_mut(end.node.index())
-                .and_then(|l| l.get_mut(usize::from(end.port)));
+            let slot =
+                links.get_mut(end.node.index()).and_then(|l| l.get_mut(usize::from(end.port)));
             if let Some(slot) = slot {
                 *slot = Some(id);
             }
@@ -530,10 +510,7 @@ mod tests {
     }
 
     fn port(node: u32, port: u16) -> PortId {
-        PortId {
-            node: NodeId(node),
-            port,
-        }
+        PortId { node: NodeId(node), port }
     }
 
     fn join(a: PortId, b: PortId) -> Link {
@@ -542,21 +519,11 @@ mod tests {
 
     /// Three switches 0, 1, 2 in a ring; stations 3, 4, 5 at their port 2.
     fn ring() -> Network {
-        let kinds = [
-            switch(3),
-            switch(3),
-            switch(3),
-            station(),
-            station(),
-            station(),
-        ];
+        let kinds = [switch(3), switch(3), switch(3), station(), station(), station()];
         let nodes = kinds
             .into_iter()
             .enumerate()
-            .map(|(i, kind)| Node {
-                name: alloc::format!("n{i}"),
-                kind,
-            })
+            .map(|(i, kind)| Node { name: alloc::format!("n{i}"), kind })
             .collect();
         let links = vec![
             join(port(0, 0), port(1, 1)),
@@ -566,11 +533,7 @@ mod tests {
             join(port(1, 2), port(4, 0)),
             join(port(2, 2), port(5, 0)),
         ];
-        Network {
-            nodes,
-            links,
-            ..Network::default()
-        }
+        Network { nodes, links, ..Network::default() }
     }
 
     fn nodes_of(hops: &[Hop]) -> Vec<u32> {
@@ -583,11 +546,7 @@ mod tests {
         let routing = Routing::new(&network);
         let path = routing.path(&network, NodeId(3), NodeId(5)).unwrap();
         assert_eq!(nodes_of(&path), [0, 2, 5]);
-        assert!(
-            routing
-                .find_loop(&network)
-                .is_some_and(|links| links.len() == 3)
-        );
+        assert!(routing.find_loop(&network).is_some_and(|links| links.len() == 3));
     }
 
     #[test]
@@ -613,12 +572,6 @@ mod tests {
         network.links[5].standby = false;
         let routing = Routing::new(&network);
         let error = routing.path(&network, NodeId(3), NodeId(5)).unwrap_err();
-        assert_eq!(
-            error,
-            RouteError::Separated {
-                from: NodeId(3),
-                to: NodeId(5)
-            }
-        );
+        assert_eq!(error, RouteError::Separated { from: NodeId(3), to: NodeId(5) });
     }
 }

@@ -34,10 +34,7 @@ impl Network {
         };
         let twin = |link: &Link| {
             let [a, b] = link.ends.map(end);
-            Some(Link {
-                ends: [a?, b?],
-                ..*link
-            })
+            Some(Link { ends: [a?, b?], ..*link })
         };
         let links: Vec<Link> = self.links.iter().filter_map(twin).collect();
         self.links.extend(links);

@@ -69,11 +69,7 @@ pub struct Tags {
 impl Default for Tags {
     /// Neither adds nor removes tags.
     fn default() -> Self {
-        Self {
-            insert: None,
-            vid: Vid::PRIORITY_ONLY,
-            strip: false,
-        }
+        Self { insert: None, vid: Vid::PRIORITY_ONLY, strip: false }
     }
 }
 

@@ -146,30 +146,20 @@ pub struct Nt {
 impl Config {
     /// Returns a configuration with the default limits.
     pub fn new(mode: Mode) -> Self {
-        Self {
-            mode,
-            limits: Limits::default(),
-        }
+        Self { mode, limits: Limits::default() }
     }
 }
 
 impl Default for Limits {
     /// Ethernet's 1500 octets and 1000 packets in each queue.
     fn default() -> Self {
-        Self {
-            mtu: Bytes::new(1500),
-            real_time_packets: 1000,
-            bulk_packets: 1000,
-        }
+        Self { mtu: Bytes::new(1500), real_time_packets: 1000, bulk_packets: 1000 }
     }
 }
 
 impl Fixed {
     /// One MTU every 36 ms, 0.33 Mbit/s (002 Kweon 3.2, where 3.6 ms is a misprint).
-    pub const PAPER: Self = Self {
-        depth: Bytes::new(1500),
-        period: Duration::from_ms(36),
-    };
+    pub const PAPER: Self = Self { depth: Bytes::new(1500), period: Duration::from_ms(36) };
 }
 
 impl Adaptive {
@@ -189,16 +179,12 @@ impl Adaptive {
     };
     /// Slow-start increase. The paper gives no numbers: with 200 ms the longest period takes about
     /// a second to shrink to the shortest, as with [`Adaptive::HIMD`].
-    pub const SLOW_START: Self = Self {
-        increase: Increase::SlowStart(Duration::from_ms(200)),
-        ..Self::HIMD
-    };
+    pub const SLOW_START: Self =
+        Self { increase: Increase::SlowStart(Duration::from_ms(200)), ..Self::HIMD };
     /// Linear increase. The paper gives no numbers: with 4 kbit/s each tick the longest period
     /// takes about a second to shrink to the shortest, as with [`Adaptive::HIMD`].
-    pub const LINEAR: Self = Self {
-        increase: Increase::Linear(BitRate::from_bps(4_000)),
-        ..Self::HIMD
-    };
+    pub const LINEAR: Self =
+        Self { increase: Increase::Linear(BitRate::from_bps(4_000)), ..Self::HIMD };
 }
 
 impl TurnBucket {
@@ -250,10 +236,7 @@ pub enum Rule {
 
 impl Rule {
     /// Expedited forwarding (0xb8) or only the older low-delay bit (0x10), ECN bits ignored.
-    pub const LINUX: Self = Self::TypeOfService {
-        mask: 0xfc,
-        values: [0xb8, 0x10],
-    };
+    pub const LINUX: Self = Self::TypeOfService { mask: 0xfc, values: [0xb8, 0x10] };
     /// UDP is real-time, everything else (TCP, ICMP) is not.
     pub const NT: Self = Self::Protocol(17);
 }

@@ -26,10 +26,7 @@ impl Stall {
 
     /// Returns the time during which it is felt: itself, and as long again.
     fn felt(self) -> Self {
-        Self {
-            until: self.until + self.length(),
-            ..self
-        }
+        Self { until: self.until + self.length(), ..self }
     }
 }
 
@@ -90,9 +87,7 @@ impl Felt {
     /// Returns the times that overlap a span; one that only meets it has no effect there.
     fn during(&self, from: Instant, until: Instant) -> impl Iterator<Item = &Stall> {
         let next = self.0.partition_point(|felt| felt.until <= from);
-        self.0[next..]
-            .iter()
-            .take_while(move |felt| felt.from < until)
+        self.0[next..].iter().take_while(move |felt| felt.from < until)
     }
 }
 
@@ -102,10 +97,7 @@ mod tests {
 
     fn stall((from, until): (i64, i64)) -> Stall {
         let at = |us| Instant::ZERO + Duration::from_us(us);
-        Stall {
-            from: at(from),
-            until: at(until),
-        }
+        Stall { from: at(from), until: at(until) }
     }
 
     /// Oracle: by hand. Twelve gaps of 0.6 ms, each begun at 95 % of the aftermath that one gap from
@@ -171,10 +163,7 @@ mod tests {
             for _ in 0..10 {
                 let from = draw(400);
                 let until = from + 1 + draw(60);
-                let Stall {
-                    from: begin,
-                    until: end,
-                } = stall((from, until));
+                let Stall { from: begin, until: end } = stall((from, until));
                 let expected = span(count_in(from, until, true));
                 assert_eq!(
                     felt.within(begin, end),

@@ -84,11 +84,7 @@ impl RtpsVersion {
             Self::V1_0 => (16 + 12 + 20 + 4, 28),
             Self::V2_5 => (20 + 12 + 24 + 4 + 4, 32),
         };
-        if is_reliable {
-            sample + heartbeat
-        } else {
-            sample
-        }
+        if is_reliable { sample + heartbeat } else { sample }
     }
 }
 
@@ -99,10 +95,7 @@ impl Encapsulation {
             Self::Raw => 0,
             Self::Udp | Self::Icmp => IP_UDP,
             Self::Arp => 28,
-            Self::Rtps {
-                version,
-                is_reliable,
-            } => IP_UDP + version.overhead(is_reliable),
+            Self::Rtps { version, is_reliable } => IP_UDP + version.overhead(is_reliable),
             Self::Tcp => 40,
             Self::Goose | Self::SampledValues => 8,
             Self::Profinet => 6,
@@ -178,11 +171,7 @@ pub struct Frames {
 impl Frames {
     /// Returns a single frame.
     pub const fn one(frame: Bytes) -> Self {
-        Self {
-            count: 1,
-            full: frame,
-            last: frame,
-        }
+        Self { count: 1, full: frame, last: frame }
     }
 
     /// Returns the frame of a packet, or those of the fragments of a UDP datagram.
@@ -234,11 +223,7 @@ impl Frames {
 
     /// Returns the size of a frame, by its number from zero.
     pub const fn size_of(&self, number: u32) -> Bytes {
-        if number + 1 < self.count {
-            self.full
-        } else {
-            self.last
-        }
+        if number + 1 < self.count { self.full } else { self.last }
     }
 }
 
@@ -280,14 +265,8 @@ mod tests {
         // Catalogue 0.1: frame(UDP p) = max(64, p + 46), frame(RAW p) = max(64, p + 18).
         for p in 0..=1472 {
             let payload = Bytes::new(p);
-            assert_eq!(
-                frame_size(payload, Encapsulation::Udp).get(),
-                (p + 46).max(64)
-            );
-            assert_eq!(
-                frame_size(payload, Encapsulation::Raw).get(),
-                (p + 18).max(64)
-            );
+            assert_eq!(frame_size(payload, Encapsulation::Udp).get(), (p + 46).max(64));
+            assert_eq!(frame_size(payload, Encapsulation::Raw).get(), (p + 18).max(64));
         }
         assert_eq!(Encapsulation::Udp.max_payload().get(), 1472);
     }
@@ -298,11 +277,7 @@ mod tests {
     fn datagrams_are_fragmented_as_ip_does() {
         let of = |payload| {
             let frames = Frames::of_packet(Bytes::new(payload), Encapsulation::Udp);
-            [
-                u64::from(frames.count),
-                frames.full.get(),
-                frames.last.get(),
-            ]
+            [u64::from(frames.count), frames.full.get(), frames.last.get()]
         };
         assert_eq!(of(1_472), [1, 1_518, 1_518]);
         assert_eq!(of(1_473), [2, 1_518, 64]);
@@ -313,10 +288,7 @@ mod tests {
         let frames = Frames::of_packet(Bytes::new(1_473), Encapsulation::Udp);
         let octet = |size: Bytes| Duration::from_ps(i64::try_from(size.get()).unwrap());
         assert_eq!(frames.total(octet).as_ps(), 1_518 + 64);
-        assert_eq!(
-            [frames.size_of(0).get(), frames.size_of(1).get()],
-            [1_518, 64]
-        );
+        assert_eq!([frames.size_of(0).get(), frames.size_of(1).get()], [1_518, 64]);
         let octets = |number| frames.octets_of(number, Bytes::new(28 + 1_473)).get();
         assert_eq!([octets(0), octets(1)], [1_500, 21]);
     }
@@ -324,10 +296,7 @@ mod tests {
     #[test]
     fn times_printed_in_the_papers() {
         // 000 Skeie: a full frame at 100 Mbit/s takes "122 us".
-        assert_eq!(
-            wire_time(Bytes::new(1518), FAST),
-            Duration::from_ns(122_080)
-        );
+        assert_eq!(wire_time(Bytes::new(1518), FAST), Duration::from_ns(122_080));
         // 000 Skeie: 60 octets over UDP through two links, "19 us" with the switch.
         let frame = frame_size(Bytes::new(60), Encapsulation::Udp);
         assert_eq!(wire_time(frame, FAST) * 2, Duration::from_ns(18_240));

@@ -4,11 +4,7 @@
 //! cargo run --release -p rtether-papers --example laws              # 3 seeds of 200 s for each of 140 points
 //! cargo run --release -p rtether-papers --example laws -- 5 2000   # an hour
 //! ```
-#![allow(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "an example for the terminal"
-)]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example for the terminal")]
 
 use std::process::ExitCode;
 

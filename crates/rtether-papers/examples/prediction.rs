@@ -11,11 +11,7 @@
 //! Target: medians within 15 % and 99th percentiles within 30 % of each other, without packets that a
 //! stall of the host affected; how far all delivered packets are off stands beside, since the longer a
 //! packet is under way, the surer it meets a stall. Exits with 1 if a target is missed.
-#![allow(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "an example for the terminal"
-)]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example for the terminal")]
 
 #[cfg(not(target_os = "linux"))]
 fn main() {
@@ -134,20 +130,14 @@ flows:
         let mut holds = true;
         let streams = simulated.record.streams.iter().zip(&measured.streams);
         for ((predicted, found), flow) in streams.zip(&scenario.flows) {
-            let of = |part, whole| {
-                predicted
-                    .quantile(part, whole)
-                    .zip(found.quantile(part, whole))
-            };
+            let of = |part, whole| predicted.quantile(part, whole).zip(found.quantile(part, whole));
             let (median, p99) = of(1, 2).zip(of(99, 100)).ok_or("nothing arrived")?;
             let off = |(simulated, measured): (Duration, Duration)| {
                 measured.as_ns_f64() / simulated.as_ns_f64() - 1.0
             };
             holds &= off(median).abs() <= MEDIAN && off(p99).abs() <= P99;
             let of = |part, whole| {
-                predicted
-                    .quantile(part, whole)
-                    .zip(found.with_stalls.quantile(part, whole))
+                predicted.quantile(part, whole).zip(found.with_stalls.quantile(part, whole))
             };
             let all = of(1, 2).zip(of(99, 100)).ok_or("nothing arrived")?;
             println!(

@@ -13,18 +13,11 @@ const DEADLINES: [(i64, u64); 6] = [(1, 100), (5, 100), (10, 100), (5, 10), (10,
 /// Collisions in the figure.
 const DRAWN: u32 = 10;
 
-#[allow(
-    clippy::unnecessary_wraps,
-    reason = "all experiments have this signature"
-)]
+#[allow(clippy::unnecessary_wraps, reason = "all experiments have this signature")]
 pub(crate) fn run(page: &mut Page, _: &Progress) -> Outcome {
     page.analysis("Probability of repeated collisions");
     for value in reference::printed("dolejs-backoff") {
-        let numbers = value
-            .subject
-            .parse::<u32>()
-            .ok()
-            .zip(value.value.parse::<f64>().ok());
+        let numbers = value.subject.parse::<u32>().ok().zip(value.value.parse::<f64>().ok());
         let Some((collisions, printed)) = numbers.filter(|_| value.statistic == "p_err_paper")
         else {
             continue;
@@ -40,12 +33,7 @@ pub(crate) fn run(page: &mut Page, _: &Progress) -> Outcome {
     for (ms, mbps) in DEADLINES {
         let (deadline, rate) = (Duration::from_ms(ms), BitRate::from_mbps(mbps));
         let quantity = format!("deadline {deadline} missed at {rate}, {FRAME} frame");
-        page.row(
-            quantity,
-            "method only",
-            missed(deadline, rate),
-            "003 Dolejs 2",
-        );
+        page.row(quantity, "method only", missed(deadline, rate), "003 Dolejs 2");
     }
     let series = |name, ranges: Ranges| {
         let points = (1..=DRAWN).map(|n| (u64::from(n), ranges.repeated(n)));
@@ -54,14 +42,8 @@ pub(crate) fn run(page: &mut Page, _: &Progress) -> Outcome {
     page.lines(
         "The paper's formula and that of the standard.",
         ["Repeated collisions of two stations", "probability"],
-        [
-            Axis::number("collisions in a row").between(0.0, 10.0),
-            Axis::number("probability").log(),
-        ],
-        vec![
-            series("IEEE 802.3", Ranges::Standard),
-            series("printed ranges", Ranges::Printed),
-        ],
+        [Axis::number("collisions in a row").between(0.0, 10.0), Axis::number("probability").log()],
+        vec![series("IEEE 802.3", Ranges::Standard), series("printed ranges", Ranges::Printed)],
     );
     page.note(
         "The paper's ranges 0 to 2^n have one number too many: IEEE 802.3 draws from 0 to \

@@ -16,12 +16,8 @@ pub enum Basis {
 
 impl Basis {
     /// Every basis, strongest evidence first.
-    pub const ALL: [Self; 4] = [
-        Self::Predicted,
-        Self::Calibrated,
-        Self::ByConstruction,
-        Self::Measured,
-    ];
+    pub const ALL: [Self; 4] =
+        [Self::Predicted, Self::Calibrated, Self::ByConstruction, Self::Measured];
 
     /// Returns the words used in tables and files.
     pub const fn name(self) -> &'static str {

@@ -32,10 +32,7 @@ impl Beside {
     /// If there is none.
     pub fn new(simulated: Option<Reproduction>, measured: Option<Reproduction>) -> Self {
         assert!(simulated.is_some() || measured.is_some(), "one of the two");
-        Self {
-            simulated,
-            measured,
-        }
+        Self { simulated, measured }
     }
 
     /// Returns what there is, with how it was found.
@@ -308,11 +305,8 @@ mod tests {
         let simulated = one("sim", &[("a", "2"), ("a", "3"), ("b", "4")], Status::Pass);
         let measured = one("live", &[("c", "5"), ("a", "6")], Status::Fail);
         let found = [Beside::new(Some(simulated), Some(measured))];
-        let rows: Vec<(&str, [Option<&str>; 2])> = found[0]
-            .rows()
-            .iter()
-            .map(|row| (row.name, row.found))
-            .collect();
+        let rows: Vec<(&str, [Option<&str>; 2])> =
+            found[0].rows().iter().map(|row| (row.name, row.found)).collect();
         assert_eq!(
             rows,
             [

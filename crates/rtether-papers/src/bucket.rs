@@ -11,14 +11,8 @@ use crate::prelude::*;
 /// The largest IP datagram.
 const MTU: Bytes = Bytes::new(1500);
 
-const FINE: Fixed = Fixed {
-    depth: Bytes::new(1500),
-    period: Duration::from_us(4_800),
-};
-const COARSE: Fixed = Fixed {
-    depth: Bytes::new(150_000),
-    period: Duration::from_ms(480),
-};
+const FINE: Fixed = Fixed { depth: Bytes::new(1500), period: Duration::from_us(4_800) };
+const COARSE: Fixed = Fixed { depth: Bytes::new(150_000), period: Duration::from_ms(480) };
 
 /// Interval for the mean rate; both periods divide it.
 const SPAN: Duration = Duration::from_secs(48);
@@ -44,17 +38,10 @@ struct Driver {
 
 impl Driver {
     fn new(mode: Mode) -> Result<Self, ReproduceError> {
-        let limits = Limits {
-            mtu: MTU,
-            ..Limits::default()
-        };
+        let limits = Limits { mtu: MTU, ..Limits::default() };
         let smoother = Smoother::new(Instant::ZERO, Config { mode, limits })
             .map_err(|error| ReproduceError::Scenario(error.to_string()))?;
-        Ok(Self {
-            smoother,
-            now: Instant::ZERO,
-            sent: Bytes::ZERO,
-        })
+        Ok(Self { smoother, now: Instant::ZERO, sent: Bytes::ZERO })
     }
 
     /// Hands over a bulk packet and takes what the smoother releases.
@@ -137,10 +124,9 @@ pub(crate) fn run(page: &mut Page, _: &Progress) -> Outcome {
         Some(match &*value.statistic {
             "max_burst_CBD_1500" => ("longest burst, depth 1500 B", fine.burst.to_string()),
             "max_burst_CBD_150000" => ("longest burst, depth 150 000 B", coarse.burst.to_string()),
-            "example_rate" => (
-                "mean rate, 4.8 ms and 480 ms",
-                format!("{} and {}", fine.rate, coarse.rate),
-            ),
+            "example_rate" => {
+                ("mean rate, 4.8 ms and 480 ms", format!("{} and {}", fine.rate, coarse.rate))
+            }
             "rate_at_CBD_1500" => ("input limit, NT at the start", nt_rate.clone()),
             _ => return None,
         })
@@ -148,14 +134,8 @@ pub(crate) fn run(page: &mut Page, _: &Progress) -> Outcome {
     page.lines(
         "The same rate with fine and with coarse granularity.",
         ["Octets let out", "2.5 Mbit/s, packets always wait; in kB"],
-        [
-            Axis::time("time").between(0.0, DRAWN.as_secs_f64()),
-            Axis::number("kB"),
-        ],
-        vec![
-            drawn("1500 B each 4.8 ms", &fine),
-            drawn("150 000 B each 480 ms", &coarse),
-        ],
+        [Axis::time("time").between(0.0, DRAWN.as_secs_f64()), Axis::number("kB")],
+        vec![drawn("1500 B each 4.8 ms", &fine), drawn("150 000 B each 480 ms", &coarse)],
     );
     page.note(format!(
         "The longest burst of the paper is that between two refreshes. If a refresh comes \

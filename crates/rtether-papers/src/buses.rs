@@ -27,9 +27,7 @@ const FILE_AT: Duration = Duration::from_secs(1);
 
 /// A node that handles this many packets a second.
 const fn rate(packets_per_second: i64) -> Stack {
-    Stack::IpRate {
-        service: Duration::from_ps(1_000_000_000_000 / packets_per_second),
-    }
+    Stack::IpRate { service: Duration::from_ps(1_000_000_000_000 / packets_per_second) }
 }
 const PISA: Stack = rate(10_000);
 const CONTROLLER: Stack = rate(20_000);
@@ -57,15 +55,9 @@ fn values(name: String, ends: (NodeId, NodeId)) -> Flow {
 
 fn file(ends: (NodeId, NodeId)) -> Flow {
     // The window of the other experiments of section III.
-    let tcp = TcpParameters {
-        window: Bytes::new(7_300),
-        ..TcpParameters::default()
-    };
+    let tcp = TcpParameters { window: Bytes::new(7_300), ..TcpParameters::default() };
     let traffic = Traffic::Bulk(Bulk {
-        transfers: vec![Transfer {
-            start: FILE_AT,
-            size: Some(FILE),
-        }],
+        transfers: vec![Transfer { start: FILE_AT, size: Some(FILE) }],
         bursts: None,
         rate: None,
         tcp,
@@ -132,11 +124,7 @@ impl Layout {
                 attach(&mut plant, "server", &BUSBAR, (station, 1))
             }
         };
-        Built {
-            plant,
-            parts,
-            files: vec![file((uploader, server))],
-        }
+        Built { plant, parts, files: vec![file((uploader, server))] }
     }
 
     /// Simulates it with or without a file, and returns the streams of values of each part.
@@ -168,10 +156,8 @@ pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
     page.title("Values from the process to the station: three buses, and one network");
     let mut means = Vec::new();
     let mut longest = Vec::new();
-    for (layout, name) in [
-        (Layout::ThreeBuses, "three buses"),
-        (Layout::OneNetwork, "one network"),
-    ] {
+    for (layout, name) in [(Layout::ThreeBuses, "three buses"), (Layout::OneNetwork, "one network")]
+    {
         for has_file in [false, true] {
             let parts = layout.simulate(has_file, progress)?;
             let mean: Duration = parts.iter().filter_map(|part| part.latency.mean()).sum();
@@ -187,22 +173,10 @@ pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
             longest.push(most);
         }
     }
-    let words = format!(
-        "mean {} on three buses, {} in one network",
-        means[0], means[2]
-    );
+    let words = format!("mean {} on three buses, {} in one network", means[0], means[2]);
     let is_shorter = means[2] < means[0];
-    page.judge(
-        "C095",
-        is_shorter,
-        words,
-        "the way over three buses is not longer",
-    );
-    page.check(
-        "C096",
-        [longest[2], longest[3]],
-        listed(&longest[2..], " quiet, with a file "),
-    );
+    page.judge("C095", is_shorter, words, "the way over three buses is not longer");
+    page.check("C096", [longest[2], longest[3]], listed(&longest[2..], " quiet, with a file "));
     page.note(
         "Three buses: a controller passes values on by a second interface with a stack of its own; the \
          time of its program is left out, and the largest times of both parts are added. The file is \
@@ -220,9 +194,7 @@ mod tests {
     /// interbay bus 50 us, the same way, and 20 us.
     #[test]
     fn a_value_alone_by_hand() {
-        let parts = Layout::ThreeBuses
-            .simulate(false, &Progress::default())
-            .expect("runs");
+        let parts = Layout::ThreeBuses.simulate(false, &Progress::default()).expect("runs");
         let wires = Duration::from_ns(2 * 6_880 + 1_000 + 50);
         let least = [150, 70].map(|us| Duration::from_us(us) + wires);
         let found: Vec<Duration> = parts.iter().map(|part| part.latency.min).collect();

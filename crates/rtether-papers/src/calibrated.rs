@@ -19,19 +19,14 @@ fn celeron() -> Duration {
 
 fn built_in(name: &str) -> LinearStack {
     let found = profiles::find(name).expect("in the table").station().stack;
-    let Stack::Linear(stack) = found else {
-        panic!("{name}: {found:?}")
-    };
+    let Stack::Linear(stack) = found else { panic!("{name}: {found:?}") };
     stack
 }
 
 /// Asserts that a rounded value is within 1 per mille of the fit.
 fn close(what: &str, rounded: Duration, fitted: Duration) {
     let distance = (rounded - fitted).as_ps().abs();
-    assert!(
-        distance <= fitted.as_ps() / 1000,
-        "{what}: {rounded:?}, not {fitted:?}"
-    );
+    assert!(distance <= fitted.as_ps() / 1000, "{what}: {rounded:?}, not {fitted:?}");
 }
 
 fn close_cost(what: &str, rounded: Cost, fitted: Cost) {
@@ -56,10 +51,7 @@ fn boards() {
             match (ours.jitter.spread, fitted.jitter.spread) {
                 (
                     Spread::Exponential { mean, max },
-                    Spread::Exponential {
-                        mean: fitted,
-                        max: longest,
-                    },
+                    Spread::Exponential { mean: fitted, max: longest },
                 ) => {
                     close(&name, mean, fitted);
                     assert_eq!(max, longest, "{name}");

@@ -18,23 +18,16 @@ fn longest(trials: u32) -> Duration {
     back_off + sending
 }
 
-#[allow(
-    clippy::unnecessary_wraps,
-    reason = "all experiments have this signature"
-)]
+#[allow(clippy::unnecessary_wraps, reason = "all experiments have this signature")]
 pub(crate) fn run(page: &mut Page, _: &Progress) -> Outcome {
     page.analysis("Longest delay on shared Ethernet with ten trials");
     let one_way = longest(TRIALS);
     page.check("C046", [one_way], one_way);
     let one_way_of_paper = "rt_worst_case_one_way_10_trials";
-    page.compare(reference::values("kweon-linux"), |value| {
-        match &*value.statistic {
-            name if name == one_way_of_paper => {
-                Some(("longest one-way delay, ten trials", one_way))
-            }
-            "rt_deadline_round_trip" => Some(("round-trip deadline", one_way * 2)),
-            _ => None,
-        }
+    page.compare(reference::values("kweon-linux"), |value| match &*value.statistic {
+        name if name == one_way_of_paper => Some(("longest one-way delay, ten trials", one_way)),
+        "rt_deadline_round_trip" => Some(("round-trip deadline", one_way * 2)),
+        _ => None,
     });
     let ms = |time: Duration| time.as_ns_f64() / 1e6;
     let ours = (1..=ATTEMPTS_MAX).map(|trials| (u64::from(trials), ms(longest(trials))));
@@ -42,16 +35,9 @@ pub(crate) fn run(page: &mut Page, _: &Progress) -> Outcome {
     page.lines(
         "Back-offs stop growing after the tenth collision.",
         ["Longest delay by number of trials", "10 Mbit/s, in ms"],
-        [
-            Axis::number("trials").between(0.0, f64::from(ATTEMPTS_MAX)),
-            Axis::number("ms"),
-        ],
+        [Axis::number("trials").between(0.0, f64::from(ATTEMPTS_MAX)), Axis::number("ms")],
         vec![
-            curve(
-                "sum of longest back-offs and trials",
-                Style::LineAndMarkers,
-                ours,
-            ),
+            curve("sum of longest back-offs and trials", Style::LineAndMarkers, ours),
             curve("paper", Style::Markers, [(u64::from(TRIALS), ms(paper))]),
         ],
     );

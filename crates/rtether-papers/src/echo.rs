@@ -34,9 +34,7 @@ impl Echoes {
 
     /// Returns the mean time of a round trip spent in some segments.
     pub(crate) fn mean_of(&self, segments: &[Segment]) -> Duration {
-        let parts = segments
-            .iter()
-            .map(|segment| self.segments[segment.index()]);
+        let parts = segments.iter().map(|segment| self.segments[segment.index()]);
         let count = i64::try_from(self.times.len()).expect("a count fits 63 bits");
         parts.sum::<Duration>() / count.max(1)
     }
@@ -80,10 +78,8 @@ impl Observer for Echoes {
 }
 
 /// Sends each request on the reply to the previous one; gives up after a second (K5).
-pub(crate) const ADAPTIVE: Traffic = Traffic::Adaptive {
-    pause: Duration::ZERO,
-    timeout: Duration::from_secs(1),
-};
+pub(crate) const ADAPTIVE: Traffic =
+    Traffic::Adaptive { pause: Duration::ZERO, timeout: Duration::from_secs(1) };
 
 /// Simulated time between two checks for completion.
 const STEP: Duration = Duration::from_ms(10);
@@ -96,17 +92,10 @@ pub(crate) fn measure(
     seed: u64,
     progress: &Progress,
 ) -> Result<Echoes, ReproduceError> {
-    let config = Config {
-        seed,
-        warmup: Duration::ZERO,
-        bucket: Duration::ZERO,
-    };
+    let config = Config { seed, warmup: Duration::ZERO, bucket: Duration::ZERO };
     let mut simulation = Simulation::new(network, flows, &config)
         .map_err(|error| ReproduceError::Scenario(error.to_string()))?;
-    let mut echoes = Echoes {
-        wanted: count,
-        ..Echoes::default()
-    };
+    let mut echoes = Echoes { wanted: count, ..Echoes::default() };
     let mut until = Instant::ZERO;
     while !echoes.is_complete() {
         if progress.is_cancelled() {

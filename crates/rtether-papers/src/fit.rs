@@ -8,9 +8,8 @@ use rtether_model::quantity::{Bytes, Duration};
 /// Computed in integers, so it is the same on every machine; rounded towards zero to a picosecond.
 pub(super) fn line(points: &[(Bytes, Duration)]) -> Option<Cost> {
     let n = i128::try_from(points.len()).ok()?;
-    let points = points
-        .iter()
-        .map(|&(size, time)| (i128::from(size.get()), i128::from(time.as_ps())));
+    let points =
+        points.iter().map(|&(size, time)| (i128::from(size.get()), i128::from(time.as_ps())));
     let (mut x, mut y, mut xx, mut xy) = (0, 0, 0, 0);
     for (size, time) in points {
         x += size;
@@ -23,10 +22,7 @@ pub(super) fn line(points: &[(Bytes, Duration)]) -> Option<Cost> {
     let slope = (n * xy - x * y).checked_div(determinant)?;
     let base = (y * xx - x * xy).checked_div(determinant)?;
     let duration = |ps: i128| i64::try_from(ps).ok().map(Duration::from_ps);
-    Some(Cost {
-        base: duration(base)?,
-        per_octet: duration(slope)?,
-    })
+    Some(Cost { base: duration(base)?, per_octet: duration(slope)? })
 }
 
 #[cfg(test)]
@@ -37,8 +33,7 @@ mod tests {
     fn lines_of_least_squares() {
         let points = |all: &[(u64, i64)]| {
             let all = all.iter();
-            all.map(|&(size, us)| (Bytes::new(size), Duration::from_us(us)))
-                .collect::<Vec<_>>()
+            all.map(|&(size, us)| (Bytes::new(size), Duration::from_us(us))).collect::<Vec<_>>()
         };
         // By hand: exact through two points; (0, 0), (1, 1), (2, 5) give -1/2 + 5/2 x.
         let exact = line(&points(&[(100, 30), (300, 70)])).unwrap();

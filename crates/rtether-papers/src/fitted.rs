@@ -38,10 +38,7 @@ impl Fitted {
             "" => "no claim speaks of that".to_owned(),
             claims => format!("calibrated by it: {}", claims.replace('|', ", ")),
         };
-        format!(
-            "Fitted: {}: {}, to {} ({claims}).",
-            self.what, self.value, self.to
-        )
+        format!("Fitted: {}: {}, to {} ({claims}).", self.what, self.value, self.to)
     }
 }
 
@@ -72,13 +69,7 @@ pub fn tables() -> (String, String) {
     );
     for one in self::fitted() {
         let experiments = one.experiments.replace('|', "*, ") + "*";
-        let row = [
-            experiments,
-            one.what,
-            one.value,
-            one.to,
-            one.claims.replace('|', ", "),
-        ];
+        let row = [experiments, one.what, one.value, one.to, one.claims.replace('|', ", ")];
         fitted.extend(["| ", &row.join(" | "), " |\n"]);
     }
     let mut constructed = String::from("| claim | why it cannot fail |\n|---|---|\n");
@@ -102,15 +93,9 @@ pub fn basis(claim: &str) -> Basis {
 
 /// Returns the notes of an experiment about fitted items.
 pub(super) fn notes(experiment: &str) -> Vec<String> {
-    let fitted = fitted()
-        .into_iter()
-        .filter(|fitted| fitted.concerns(experiment));
+    let fitted = fitted().into_iter().filter(|fitted| fitted.concerns(experiment));
     let claims = reference::claims();
-    let is_own = |id: &str| {
-        claims
-            .iter()
-            .any(|claim| claim.id == id && claim.concerns(experiment))
-    };
+    let is_own = |id: &str| claims.iter().any(|claim| claim.id == id && claim.concerns(experiment));
     let constructed = constructed().into_iter().filter(|one| is_own(&one.claim));
     let constructed =
         constructed.map(|one| format!("{} holds by construction: {}.", one.claim, one.why));
@@ -137,11 +122,7 @@ mod tests {
             }
         }
         for one in constructed() {
-            assert!(
-                claims.iter().any(|claim| claim.id == one.claim),
-                "{}",
-                one.claim
-            );
+            assert!(claims.iter().any(|claim| claim.id == one.claim), "{}", one.claim);
         }
     }
 }

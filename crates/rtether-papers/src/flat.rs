@@ -155,21 +155,14 @@ impl Packets {
         samples: Vec<Sample>,
     ) {
         // Buckets of two seconds: the first is quiet, the third starts with the download.
-        let means: Vec<_> = record.streams[streams.down]
-            .buckets
-            .iter()
-            .map(Bucket::mean)
-            .collect();
+        let means: Vec<_> = record.streams[streams.down].buckets.iter().map(Bucket::mean).collect();
         if let [Some(quiet), _, Some(download), ..] = means[..] {
             self.bucket_quiet.push(quiet);
             self.bucket_download.push(download);
         }
         let end_of = |stream: usize| {
             let transfers = &record.streams[stream].transfers;
-            transfers
-                .first()
-                .and_then(|transfer| transfer.finished_at)
-                .unwrap_or(Instant::MAX)
+            transfers.first().and_then(|transfer| transfer.finished_at).unwrap_or(Instant::MAX)
         };
         let upload = Instant::ZERO + schedule.upload_at..end_of(streams.upload);
         let download = Instant::ZERO + schedule.download_at..end_of(streams.download);
@@ -179,11 +172,7 @@ impl Packets {
             let is_up = scenario.flows[sample.stream].class == ALL_UP;
             let is_own = sample.stream == if is_up { streams.up } else { streams.down };
             if sample.released_at < Instant::ZERO + schedule.quiet.1 {
-                let all = if is_up {
-                    &mut self.quiet_up
-                } else {
-                    &mut self.quiet_down
-                };
+                let all = if is_up { &mut self.quiet_up } else { &mut self.quiet_down };
                 all.push(sample);
             }
             // A packet meets a transfer if both are in progress at the same time.
@@ -275,11 +264,7 @@ fn judge_faster(page: &mut Page, progress: &Progress) -> Outcome {
 
 fn judge_quiet(page: &mut Page, found: &Packets) {
     let (up, down) = (latency(&found.quiet_up), latency(&found.quiet_down));
-    page.check(
-        "C005",
-        [up, down],
-        format!("{}, {}", shown(up), shown(down)),
-    );
+    page.check("C005", [up, down], format!("{}, {}", shown(up), shown(down)));
     page.judge(
         "C006",
         up.zip(down).map(|(up, down)| down >= up),
@@ -288,11 +273,7 @@ fn judge_quiet(page: &mut Page, found: &Packets) {
     );
     page.check("C007", [sum(up, down)], shown(sum(up, down)));
     let (up, down) = (ethernet(&found.quiet_up), ethernet(&found.quiet_down));
-    page.check(
-        "C010",
-        [up, down],
-        format!("{}, {}", shown(up), shown(down)),
-    );
+    page.check("C010", [up, down], format!("{}, {}", shown(up), shown(down)));
     let share = 1.0 - ratio(found.ethernet, found.total);
     page.check("C012", [share], format!("{:.0} %", share * 100.0));
 }
@@ -301,11 +282,7 @@ fn judge_transfers(page: &mut Page, found: &Packets) {
     let (up, quiet) = (latency(&found.upload_up), latency(&found.own_quiet_up));
     let factor = up.zip(quiet).map(|(up, quiet)| ratio(up, quiet));
     let number = factor.unwrap_or(f64::NAN);
-    page.check(
-        "C008",
-        [factor],
-        format!("{} / {} = {number:.2}", shown(up), shown(quiet)),
-    );
+    page.check("C008", [factor], format!("{} / {} = {number:.2}", shown(up), shown(quiet)));
     // Added as in the paper: one direction under upload, from the packets that meet it; the other
     // under download, from a curve of means over about two seconds.
     let download = mean(found.bucket_download.iter().copied());
@@ -319,10 +296,7 @@ fn judge_transfers(page: &mut Page, found: &Packets) {
         shown(sum(up, latency(&found.upload_down)))
     );
     page.check("C009", [trip], words);
-    let down = rise(
-        ethernet(&found.download_down),
-        ethernet(&found.own_quiet_down),
-    );
+    let down = rise(ethernet(&found.download_down), ethernet(&found.own_quiet_down));
     let up = rise(ethernet(&found.upload_up), ethernet(&found.own_quiet_up));
     let both = down.zip(up);
     page.judge(

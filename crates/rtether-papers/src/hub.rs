@@ -78,10 +78,7 @@ impl Point {
     fn fast(&self) -> f64 {
         let limit = Duration::from_ms(1);
         let bins = self.all.histogram.bins();
-        let fast: u64 = bins
-            .filter(|&(upper, _)| upper <= limit)
-            .map(|bin| bin.1)
-            .sum();
+        let fast: u64 = bins.filter(|&(upper, _)| upper <= limit).map(|bin| bin.1).sum();
         count_f64(fast) / count_f64(self.all.histogram.total().max(1))
     }
 
@@ -101,18 +98,15 @@ impl Point {
 pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
     page.title("Ten senders on a 100 Mbit/s hub");
     let cases = Arrivals::ALL.into_iter();
-    let cases: Vec<_> = cases
-        .flat_map(|arrivals| LOADS.map(|load| (arrivals, load)))
-        .collect();
+    let cases: Vec<_> = cases.flat_map(|arrivals| LOADS.map(|load| (arrivals, load))).collect();
     let measure = |seed: u64| {
         let cases = cases.par_iter();
         let points = cases.map(|&(arrivals, load)| measure(arrivals, load, seed, progress));
         points.collect::<Result<Vec<Point>, ReproduceError>>()
     };
     let seeds = (1..=SEEDS).map(measure).collect::<Result<Vec<_>, _>>()?;
-    let points: Vec<Point> = (0..cases.len())
-        .map(|at| Point::pool(seeds.iter().map(|points| &points[at])))
-        .collect();
+    let points: Vec<Point> =
+        (0..cases.len()).map(|at| Point::pool(seeds.iter().map(|points| &points[at]))).collect();
     page.compare(reference::values("dolejs-hub"), |value| {
         let load = value.subject.parse().ok()?;
         let ours = listed(both(&points, load).map(Point::words), "; ");
@@ -134,10 +128,7 @@ pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
         let rate = count_f64(point.collisions) / count_f64(point.frames.max(1));
         format!("{} {}: {rate:.2}", point.arrivals.name(), point.load)
     });
-    page.note(format!(
-        "Collided transmissions per frame sent: {}.",
-        listed(rates, "; ")
-    ));
+    page.note(format!("Collided transmissions per frame sent: {}.", listed(rates, "; ")));
     Ok(())
 }
 
@@ -163,9 +154,7 @@ fn scenario(arrivals: Arrivals, load: u32, rate: BitRate) -> Scenario {
     let interval = Duration::from_secs(1) * i64::from(SENDERS) / i64::from(load);
     let traffic = match arrivals {
         Arrivals::InStep => periodic(interval),
-        Arrivals::Poisson => Traffic::Poisson {
-            mean_interval: interval,
-        },
+        Arrivals::Poisson => Traffic::Poisson { mean_interval: interval },
     };
     let mut flows = Vec::new();
     for number in 0..SENDERS {
@@ -209,14 +198,10 @@ fn both(points: &[Point], load: u32) -> impl Iterator<Item = &Point> {
 
 fn judge(page: &mut Page, points: &[Point]) {
     let usable = |arrivals| {
-        let own = points
-            .iter()
-            .filter(move |point| point.arrivals == arrivals);
+        let own = points.iter().filter(move |point| point.arrivals == arrivals);
         own.filter(|point| point.load <= USABLE)
     };
-    let slowest = usable(Arrivals::Poisson)
-        .map(Point::fast)
-        .fold(1.0, f64::min);
+    let slowest = usable(Arrivals::Poisson).map(Point::fast).fold(1.0, f64::min);
     let words = format!("at least {slowest:.4} at every load up to {USABLE} packets/s");
     page.check("C071", [slowest], words);
     let medians: Vec<_> = usable(Arrivals::InStep).map(|p| p.quantile(500)).collect();
@@ -233,22 +218,12 @@ fn judge(page: &mut Page, points: &[Point]) {
         (us(500)..=us(10_000)).contains(&p.quantile(500))
             && (us(5_000)..=us(40_000)).contains(&p.quantile(950))
     };
-    of_both(
-        "C074",
-        50_000,
-        &spreads,
-        "a pattern does not spread like that",
-    );
+    of_both("C074", 50_000, &spreads, "a pattern does not spread like that");
     let reaches_far = |p: &Point| {
         let max = p.all.latency.max;
         p.quantile(100) >= us(5_000) && (us(100_000)..=us(2_000_000)).contains(&max)
     };
-    of_both(
-        "C075",
-        66_666,
-        &reaches_far,
-        "a pattern does not reach that far",
-    );
+    of_both("C075", 66_666, &reaches_far, "a pattern does not reach that far");
 }
 
 /// Draws distribution functions on a logarithmic axis, with the ranges that the paper names.
@@ -272,14 +247,8 @@ fn draw(page: &mut Page, points: &[Point], arrivals: Arrivals) {
     let pattern = arrivals.name();
     page.lines(
         format!("The counterpart of figure 2: all packets of ten senders, arrivals {pattern}."),
-        [
-            &format!("Communication time, arrivals {pattern}"),
-            "distribution",
-        ],
-        [
-            Axis::time("communication time").log(),
-            Axis::share("packets"),
-        ],
+        [&format!("Communication time, arrivals {pattern}"), "distribution"],
+        [Axis::time("communication time").log(), Axis::share("packets")],
         series.chain(ranges).collect(),
     );
 }

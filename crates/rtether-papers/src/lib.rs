@@ -208,13 +208,7 @@ pub fn list_text() -> String {
         String::from("Success criteria are the catalogue's; only the claims are judged.\n");
     for (experiment, is_available) in list() {
         let mark = if is_available { "" } else { "  (not yet)" };
-        let Experiment {
-            id,
-            paper,
-            place,
-            success,
-            ..
-        } = experiment;
+        let Experiment { id, paper, place, success, .. } = experiment;
         let _ = writeln!(text, "{id:<26} paper {paper}, {place}: {success}{mark}");
     }
     text
@@ -251,9 +245,7 @@ impl Mode {
     }
 
     fn has(self, id: &str) -> bool {
-        self.available()
-            .iter()
-            .any(|(available, _)| *available == id)
+        self.available().iter().any(|(available, _)| *available == id)
     }
 }
 
@@ -323,10 +315,7 @@ fn find(id: &str, mode: Mode) -> Result<(&'static str, Run), ReproduceError> {
     }
     let experiments = reference::experiments();
     if experiments.iter().any(|experiment| experiment.id == id) {
-        return Err(ReproduceError::NotYet {
-            id: id.to_owned(),
-            needs: needs(id, mode),
-        });
+        return Err(ReproduceError::NotYet { id: id.to_owned(), needs: needs(id, mode) });
     }
     let similar = experiments
         .iter()
@@ -334,10 +323,7 @@ fn find(id: &str, mode: Mode) -> Result<(&'static str, Run), ReproduceError> {
         .filter(|(likeness, _)| *likeness > 0.8)
         .max_by(|a, b| a.0.total_cmp(&b.0));
     let suggestion = similar.map(|(_, id)| id.clone());
-    Err(ReproduceError::Unknown {
-        id: id.to_owned(),
-        suggestion,
-    })
+    Err(ReproduceError::Unknown { id: id.to_owned(), suggestion })
 }
 
 /// Returns why an experiment cannot be repeated in this mode.
@@ -362,16 +348,10 @@ mod tests {
             let ids: Vec<String> = ids.iter().map(|id| (*id).to_owned()).collect();
             super::expand(&ids, &[Mode::Sim])
         };
-        assert_eq!(
-            expand(&["all", "skeie-flat"]).map(|all| all.len()),
-            Ok(AVAILABLE.len())
-        );
+        assert_eq!(expand(&["all", "skeie-flat"]).map(|all| all.len()), Ok(AVAILABLE.len()));
         assert_eq!(expand(&["skeie-flat"]), Ok(vec!["skeie-flat".to_owned()]));
         let unknown = expand(&["skeie-volume", "skeie-falt"]).expect_err("is no experiment");
-        assert!(
-            unknown.to_string().contains("did you mean `skeie-flat`"),
-            "{unknown}"
-        );
+        assert!(unknown.to_string().contains("did you mean `skeie-flat`"), "{unknown}");
         let live = expand(&["valentim-outliers"]).expect_err("is measured");
         assert!(live.to_string().contains("has to be measured"), "{live}");
     }
@@ -390,12 +370,9 @@ mod tests {
     #[test]
     fn what_is_arithmetic_holds() {
         // Oracle: the catalogue's own checks of these claims.
-        for (id, judged) in [
-            ("skeie-volume", 2),
-            ("kweon-bucket", 1),
-            ("kweon-deadline", 1),
-            ("dolejs-backoff", 0),
-        ] {
+        for (id, judged) in
+            [("skeie-volume", 2), ("kweon-bucket", 1), ("kweon-deadline", 1), ("dolejs-backoff", 0)]
+        {
             let found = reproduce(id, Mode::Sim, &Progress::default()).expect("can be repeated");
             let statuses: Vec<_> = found.claims.iter().map(|claim| claim.status).collect();
             assert_eq!(statuses, vec![Status::Pass; judged], "{id}");

@@ -56,10 +56,7 @@ impl Sampler {
         let at = |time: Duration| Instant::ZERO + time;
         Self {
             streams: streams.collect(),
-            windows: windows
-                .iter()
-                .map(|&(from, until)| (at(from), at(until)))
-                .collect(),
+            windows: windows.iter().map(|&(from, until)| (at(from), at(until))).collect(),
             samples: Vec::new(),
         }
     }
@@ -138,9 +135,7 @@ pub(crate) fn ratio(a: Duration, b: Duration) -> f64 {
 pub(crate) fn extremes(times: impl IntoIterator<Item = Duration>) -> (Duration, Duration) {
     let ends = (Duration::MAX, Duration::ZERO);
     let times = times.into_iter();
-    times.fold(ends, |(least, most), time| {
-        (least.min(time), most.max(time))
-    })
+    times.fold(ends, |(least, most), time| (least.min(time), most.max(time)))
 }
 
 /// Formats values as a list.
@@ -196,12 +191,7 @@ mod tests {
 
     #[test]
     fn means_and_medians() {
-        let us = |values: &[i64]| {
-            values
-                .iter()
-                .map(|&v| Duration::from_us(v))
-                .collect::<Vec<_>>()
-        };
+        let us = |values: &[i64]| values.iter().map(|&v| Duration::from_us(v)).collect::<Vec<_>>();
         assert_eq!(mean(us(&[1, 2, 6])), Some(Duration::from_us(3)));
         assert_eq!(median(us(&[9, 1, 5])), Some(Duration::from_us(5)));
         assert_eq!(median(us(&[4, 1, 9, 5])), Some(Duration::from_us(4)));

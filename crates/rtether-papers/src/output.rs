@@ -75,13 +75,8 @@ impl Render for Reproductions<'_> {
 
     /// Comparisons and claims; the column `kind` tells them apart.
     fn rows(&self) -> Table {
-        let tables = self
-            .0
-            .iter()
-            .map(|one| comparison_rows(one).append(&claim_rows(one)));
-        tables
-            .reduce(|all, table| all.append(&table))
-            .unwrap_or_default()
+        let tables = self.0.iter().map(|one| comparison_rows(one).append(&claim_rows(one)));
+        tables.reduce(|all, table| all.append(&table)).unwrap_or_default()
     }
 
     fn json(&self) -> String {
@@ -170,8 +165,7 @@ pub(crate) fn counts<'a>(found: impl IntoIterator<Item = &'a Reproduction>) -> V
     let verdicts = verdicts(found);
     let count = |wanted: &dyn Fn(Status, Option<Basis>) -> bool| {
         let all = verdicts.values();
-        all.filter(|(status, basis)| wanted(*status, *basis))
-            .count()
+        all.filter(|(status, basis)| wanted(*status, *basis)).count()
     };
     let passed = |of: Basis| count(&|status, basis| status == Status::Pass && basis == Some(of));
     let of = |of: Status| count(&|status, _| status == of);
@@ -243,11 +237,7 @@ fn claims<'a>(
 /// Returns one self-contained page with tables and figures.
 pub fn html(found: &[Reproduction]) -> String {
     let is_good = claims(found).all(|claim| claim.status != Status::Fail);
-    let (tone, word) = if is_good {
-        (Tone::Good, "reproduced")
-    } else {
-        (Tone::Bad, "not all")
-    };
+    let (tone, word) = if is_good { (Tone::Good, "reproduced") } else { (Tone::Bad, "not all") };
     let mut page = Page::new("Experiments of the papers, repeated")
         .kicker("rtether reproduce")
         .lead(page::banner(tone, word, &summary(found)));
@@ -280,10 +270,7 @@ pub(crate) fn figures(one: &Reproduction) -> Markup {
     }
     page::wide_grid(one.figures.iter().map(|figure| {
         let caption = element("p").class("caption").text(&figure.caption);
-        element("div")
-            .child(figure.drawing.clone())
-            .child(caption)
-            .into()
+        element("div").child(figure.drawing.clone()).child(caption).into()
     }))
 }
 
@@ -339,9 +326,6 @@ mod tests {
         assert!(csv.contains("x,claim,C2,,,pass,calibrated,\n"), "{csv}");
         let document: Value = serde_json::from_str(&json(&found)).expect("is JSON");
         assert_eq!(document["summary"]["fail"], 1);
-        assert_eq!(
-            document["experiments"][1]["claims"][3]["basis"],
-            Value::Null
-        );
+        assert_eq!(document["experiments"][1]["claims"][3]["basis"], Value::Null);
     }
 }

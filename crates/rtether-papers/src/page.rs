@@ -134,12 +134,7 @@ impl Page {
         values: impl IntoIterator<Item = N>,
         observed: impl Display,
     ) {
-        self.check_or(
-            id,
-            values,
-            observed,
-            "outside the range, or too few packets",
-        );
+        self.check_or(id, values, observed, "outside the range, or too few packets");
     }
 
     /// Judges as [`Self::check`] does; `reason` is shown unless the claim passes.
@@ -170,8 +165,7 @@ impl Page {
 
     fn take(&mut self, id: &str) -> Claim {
         let position = self.open.iter().position(|claim| claim.id == id);
-        self.open
-            .remove(position.expect("a claim of this experiment, judged once"))
+        self.open.remove(position.expect("a claim of this experiment, judged once"))
     }
 
     /// Judges all seeds together, and adds in how many single seeds each claim holds.
@@ -198,10 +192,7 @@ impl Page {
 
     /// Adds a figure.
     pub(crate) fn draw(&mut self, caption: impl Into<String>, drawing: Markup) {
-        self.found.figures.push(Figure {
-            caption: caption.into(),
-            drawing,
-        });
+        self.found.figures.push(Figure { caption: caption.into(), drawing });
     }
 
     /// Adds a figure of curves.
@@ -302,9 +293,7 @@ pub(crate) fn curve<X: Number, Y: Number>(
     let points = points.into_iter();
     Series {
         name: name.into(),
-        points: points
-            .filter_map(|(x, y)| Some((x.number()?, y.number()?)))
-            .collect(),
+        points: points.filter_map(|(x, y)| Some((x.number()?, y.number()?))).collect(),
         style,
     }
 }

@@ -28,20 +28,14 @@ impl Plant {
     }
 
     pub(crate) fn hub(&mut self, rate: BitRate, delay: Duration, ports: u16) -> NodeId {
-        let hub = Hub {
-            delay,
-            ..Hub::new(rate, ports)
-        };
+        let hub = Hub { delay, ..Hub::new(rate, ports) };
         self.add("hub", NodeKind::Hub(hub))
     }
 
     /// Joins two ports with a patch cable.
     pub(crate) fn link(&mut self, a: (NodeId, u16), b: (NodeId, u16), rate: BitRate) {
         let port = |(node, port)| PortId { node, port };
-        self.network.links.push(Link {
-            propagation: PATCH,
-            ..Link::new([port(a), port(b)], rate)
-        });
+        self.network.links.push(Link { propagation: PATCH, ..Link::new([port(a), port(b)], rate) });
     }
 }
 
@@ -56,13 +50,7 @@ pub(crate) fn scenario(
         name: name.into(),
         network,
         flows,
-        run: RunPlan {
-            duration,
-            warmup,
-            runs: 1,
-            seed: 1,
-            bucket: Duration::ZERO,
-        },
+        run: RunPlan { duration, warmup, runs: 1, seed: 1, bucket: Duration::ZERO },
         accept: Vec::new(),
         stages: Vec::new(),
         sums: Vec::new(),
@@ -81,10 +69,7 @@ pub(crate) fn switch(ports: usize, latency: Duration) -> Switch {
     let memory = Bytes::new(8_000_000);
     Switch {
         latency,
-        buffer: Buffer {
-            per_port: memory,
-            shared: Some(memory),
-        },
+        buffer: Buffer { per_port: memory, shared: Some(memory) },
         ..Switch::new(ports)
     }
 }
@@ -96,17 +81,11 @@ pub(crate) fn flow(
     (encapsulation, payload): (Encapsulation, Bytes),
     traffic: Traffic,
 ) -> Flow {
-    Flow {
-        encapsulation,
-        ..Flow::new(name.into(), talker, vec![listener], payload, traffic)
-    }
+    Flow { encapsulation, ..Flow::new(name.into(), talker, vec![listener], payload, traffic) }
 }
 
 /// Returns the flow with an immediate reply of the same size.
 pub(crate) fn echoed(mut flow: Flow) -> Flow {
-    flow.reply = Some(Reply {
-        payload: flow.payload,
-        after: Duration::ZERO,
-    });
+    flow.reply = Some(Reply { payload: flow.payload, after: Duration::ZERO });
     flow
 }

@@ -80,10 +80,7 @@ impl Claim {
     fn range(&self) -> Option<(f64, f64)> {
         let (numbers, rest) = match self.reference.strip_prefix('[') {
             Some(range) => range.split_once(']')?,
-            None => self
-                .reference
-                .split_once(' ')
-                .unwrap_or((&self.reference, "")),
+            None => self.reference.split_once(' ').unwrap_or((&self.reference, "")),
         };
         let (low, high) = numbers.split_once(',').unwrap_or((numbers, numbers));
         let unit = rest.split_whitespace().next().unwrap_or("");
@@ -288,9 +285,7 @@ mod tests {
         assert_eq!((experiments.len(), claims.len()), (43, 92));
         for claim in &claims {
             for id in claim.experiments.split('|') {
-                let is_group = experiments
-                    .iter()
-                    .any(|experiment| experiment.id.starts_with(id));
+                let is_group = experiments.iter().any(|experiment| experiment.id.starts_with(id));
                 assert!(is_group, "{} names {id}", claim.id);
             }
         }

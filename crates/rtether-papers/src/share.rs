@@ -42,10 +42,7 @@ pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
             shares.push(share);
         }
     }
-    let words = listed(
-        shares.iter().map(|share| format!("{:.2} %", share * 100.0)),
-        ", ",
-    );
+    let words = listed(shares.iter().map(|share| format!("{:.2} %", share * 100.0)), ", ");
     page.check_or("C093", shares, words, "some devices spend another share");
     let [plain, first] = [false, true].map(|has_priority| loaded(has_priority, progress));
     let (plain, first) = (plain?, first?);
@@ -120,10 +117,7 @@ fn loaded(has_priority: bool, progress: &Progress) -> Result<StreamRecord, Repro
     let (mut plant, mut message) = pair([kind(), kind()], ports);
     let (receiver, switch) = (message.listeners[0], rtether_model::network::NodeId(2));
     if has_priority {
-        message.tag = Pcp::new(6).map(|pcp| Tag {
-            pcp,
-            vid: Vid::PRIORITY_ONLY,
-        });
+        message.tag = Pcp::new(6).map(|pcp| Tag { pcp, vid: Vid::PRIORITY_ONLY });
     }
     let mut flows = vec![message];
     for port in (2..).take(ports - 2) {

@@ -76,10 +76,7 @@ impl Run {
     /// Returns the streams of a class, or the one stream with this name.
     fn streams(&self, name: &'static str) -> impl Iterator<Item = &StreamRecord> {
         let flow = |stream: &StreamRecord| &self.scenario.flows[stream.flow_id().index()];
-        self.record
-            .streams
-            .iter()
-            .filter(move |s| flow(s).class == name || flow(s).name == name)
+        self.record.streams.iter().filter(move |s| flow(s).class == name || flow(s).name == name)
     }
 
     /// Returns start and mean of each bucket with packets, over the streams of a class.
@@ -122,10 +119,7 @@ impl Run {
 
     /// Returns the largest latency of a single packet of a class.
     fn packet_maximum(&self, class: &'static str) -> Duration {
-        self.streams(class)
-            .map(|stream| stream.latency.max)
-            .max()
-            .unwrap_or_default()
+        self.streams(class).map(|stream| stream.latency.max).max().unwrap_or_default()
     }
 
     fn ethernet_share(&self, class: &'static str) -> f64 {
@@ -141,9 +135,7 @@ impl Run {
 
     /// Returns start and end of the upload; concurrent downloads are included.
     fn upload(&self) -> (Duration, Duration) {
-        let transfers = self
-            .streams("file from pisa")
-            .flat_map(|stream| &stream.transfers);
+        let transfers = self.streams("file from pisa").flat_map(|stream| &stream.transfers);
         let end = transfers.filter_map(|transfer| transfer.finished_at).max();
         (UPLOAD_AT, end.map_or(UPLOAD_AT, Instant::since_start))
     }
@@ -152,10 +144,7 @@ impl Run {
     fn peaks(&self, class: &'static str) -> Result<(Duration, Duration), ReproduceError> {
         let (from, until) = self.upload();
         let is_upload = |at: Duration| at + BUCKET > from && at <= until;
-        Ok((
-            self.peak(class, is_upload)?,
-            self.peak(class, |at| !is_upload(at))?,
-        ))
+        Ok((self.peak(class, is_upload)?, self.peak(class, |at| !is_upload(at))?))
     }
 }
 
@@ -172,9 +161,7 @@ fn bucket_means<'a>(streams: impl Iterator<Item = &'a StreamRecord>) -> Vec<(Dur
         }
     }
     let at = (0i64..).map(|number| BUCKET * number);
-    at.zip(sums)
-        .filter_map(|(at, sum)| Some((at, sum.mean()?)))
-        .collect()
+    at.zip(sums).filter_map(|(at, sum)| Some((at, sum.mean()?))).collect()
 }
 
 fn nothing(class: &str) -> ReproduceError {
@@ -237,9 +224,7 @@ impl Plant {
             quiet: mean,
             quiet_streams: streams,
             node_shares: CLASSES.map(|class| 1.0 - twin.ethernet_share(class)),
-            increases: increases
-                .try_into()
-                .unwrap_or_else(|_| unreachable!("one a class")),
+            increases: increases.try_into().unwrap_or_else(|_| unreachable!("one a class")),
             files,
             packet_maxima: packets,
         })
@@ -253,18 +238,10 @@ pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
     judge_quiet(page, &plant);
     judge_files(page, &plant)?;
     let files = &plant.files;
-    draw(
-        page,
-        "Inside a bay",
-        files,
-        &[CT_TO_PU, PU_TO_CB],
-        "figure 5",
-    );
+    draw(page, "Inside a bay", files, &[CT_TO_PU, PU_TO_CB], "figure 5");
     let between = [CT_TO_BUSBAR, BUSBAR_TO_CB, UPLOADER];
     draw(page, "Between bays", files, &between, "figure 6");
-    page.note(format!(
-        "Quiet values are means over {QUIET_RUNS} draws of the phases."
-    ));
+    page.note(format!("Quiet values are means over {QUIET_RUNS} draws of the phases."));
     let pairs = CLASSES.into_iter().zip(plant.packet_maxima);
     let maxima = pairs.map(|(class, max)| format!("{class} {max}"));
     page.note(format!(
@@ -281,16 +258,8 @@ fn judge_quiet(page: &mut Page, plant: &Plant) {
         format!("{class}: class mean {mean}, largest stream mean {stream}")
     });
     let words: Vec<String> = words.collect();
-    page.check(
-        "C014",
-        plant.quiet[..2].iter().copied(),
-        words[..2].join("; "),
-    );
-    page.check(
-        "C015",
-        plant.quiet[2..].iter().copied(),
-        words[2..].join("; "),
-    );
+    page.check("C014", plant.quiet[..2].iter().copied(), words[..2].join("; "));
+    page.check("C015", plant.quiet[2..].iter().copied(), words[2..].join("; "));
     let shares = plant.node_shares;
     let words = shares.map(|share| format!("{:.0} %", share * 100.0));
     page.check("C012", shares, words.join(", "));
@@ -299,19 +268,9 @@ fn judge_quiet(page: &mut Page, plant: &Plant) {
 fn judge_files(page: &mut Page, plant: &Plant) -> Outcome {
     let files = &plant.files;
     let inside = [0, 1].map(|at| plant.increases[at]);
-    let words = CLASSES.iter().zip(inside).map(
-        |(
-            class,
-            Increase {
-                stream,
-                class: mean,
-            },
-        )| {
-            format!(
-                "{class}: {stream} more at the stream that gains most, {mean} in the class mean"
-            )
-        },
-    );
+    let words = CLASSES.iter().zip(inside).map(|(class, Increase { stream, class: mean })| {
+        format!("{class}: {stream} more at the stream that gains most, {mean} in the class mean")
+    });
     page.check_or(
         "C016",
         inside.map(|increase| increase.stream),
@@ -364,11 +323,7 @@ pub(crate) fn run_slow(page: &mut Page, progress: &Progress) -> Outcome {
     let (slow_peak, _) = slow.peaks(UPLOADER)?;
     let (fast_peak, _) = fast.peaks(UPLOADER)?;
     let peaks = ratio(slow_peak, fast_peak);
-    page.check(
-        "C021",
-        [peaks],
-        format!("{slow_peak} / {fast_peak} = {peaks:.2}"),
-    );
+    page.check("C021", [peaks], format!("{slow_peak} / {fast_peak} = {peaks:.2}"));
     let ethernet = slow.ethernet_share(CT_TO_BUSBAR);
     page.check("C022", [ethernet], format!("{:.1} %", ethernet * 100.0));
     let uploader = |name, run: &Run| curve(name, Style::Line, figures::points(run, UPLOADER));

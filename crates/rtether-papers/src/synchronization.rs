@@ -49,10 +49,7 @@ fn simulate(
         })
         .collect();
     let clock = stations[0];
-    let tag = Pcp::new(7).filter(|_| has_priority).map(|pcp| Tag {
-        pcp,
-        vid: Vid::PRIORITY_ONLY,
-    });
+    let tag = Pcp::new(7).filter(|_| has_priority).map(|pcp| Tag { pcp, vid: Vid::PRIORITY_ONLY });
     let traffic = Traffic::periodic(INTERVAL, Phase::Random);
     let mut flows = vec![Flow {
         listeners: stations[1..].to_vec(),
@@ -60,9 +57,7 @@ fn simulate(
         tag,
         ..flow("synchronization", (clock, stations[1]), SYNC, traffic)
     }];
-    let neighbors = stations[1..]
-        .iter()
-        .zip(stations[1..].iter().cycle().skip(1));
+    let neighbors = stations[1..].iter().zip(stations[1..].iter().cycle().skip(1));
     for (&from, &to) in neighbors {
         let name = |what: &str| format!("{what} of {}", from.0);
         if load != Load::Nothing {
@@ -94,18 +89,11 @@ pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
         for has_priority in [false, true] {
             let stream = simulate(load, has_priority, progress)?;
             let spread = stream.latency.max - stream.latency.min;
-            let queue = if has_priority {
-                "highest queue"
-            } else {
-                "one queue"
-            };
+            let queue = if has_priority { "highest queue" } else { "one queue" };
             page.row(
                 format!("delay of a message, {words}, {queue}"),
                 "no number",
-                format!(
-                    "{} to {}: varies by {spread}",
-                    stream.latency.min, stream.latency.max
-                ),
+                format!("{} to {}: varies by {spread}", stream.latency.min, stream.latency.max),
                 "000 Skeie II",
             );
             if load == Load::ValuesAndBulk && has_priority {
@@ -131,11 +119,7 @@ mod tests {
     /// waits for one frame of 1518 octets with its gap at most, 123.04 us.
     #[test]
     fn one_frame_is_what_priority_leaves() {
-        let of = |load| {
-            simulate(load, true, &Progress::default())
-                .expect("runs")
-                .latency
-        };
+        let of = |load| simulate(load, true, &Progress::default()).expect("runs").latency;
         let alone = of(Load::Nothing);
         let way = Duration::from_ns(2 * 8_160 + 1_000 + 50);
         assert_eq!((alone.min, alone.max), (way, way));

@@ -8,10 +8,7 @@ use crate::prelude::*;
 /// Packets per second in the paper, rounded up for administrative data.
 const PAPER_PACKETS: u64 = 140_000;
 
-#[allow(
-    clippy::unnecessary_wraps,
-    reason = "all experiments have this signature"
-)]
+#[allow(clippy::unnecessary_wraps, reason = "all experiments have this signature")]
 pub(crate) fn run(page: &mut Page, _: &Progress) -> Outcome {
     page.analysis("Traffic volume of a substation");
     let rows = Volume::PRINTED.rows();

@@ -38,10 +38,8 @@ fn page() -> PathBuf {
 
 /// Returns the range of a generated part of the page.
 fn part(text: &str, name: &str) -> std::ops::Range<usize> {
-    let (begin, end) = (
-        format!("<!-- generated: {name} -->\n\n"),
-        format!("\n<!-- end: {name} -->"),
-    );
+    let (begin, end) =
+        (format!("<!-- generated: {name} -->\n\n"), format!("\n<!-- end: {name} -->"));
     let start = text.find(&begin).expect("the page has the mark") + begin.len();
     let length = text[start..].find(&end).expect("the page has the mark");
     start..start + length
@@ -62,10 +60,7 @@ fn check(name: &str, now: &str) {
 /// Asserts equality line by line, so that a failure shows what changed.
 fn similar(committed: &str, now: &str, name: &str) {
     for (old, new) in committed.lines().zip(now.lines()) {
-        assert_eq!(
-            old, new,
-            "{name}: run all experiments with RTETHER_BLESS=1 if this is meant"
-        );
+        assert_eq!(old, new, "{name}: run all experiments with RTETHER_BLESS=1 if this is meant");
     }
     assert_eq!(committed.lines().count(), now.lines().count(), "{name}");
 }
@@ -104,10 +99,7 @@ fn cheap_experiments_judge_as_before() {
             compared += 1;
         }
     }
-    assert_eq!(
-        compared, 19,
-        "C001, C002, C045, C046, C076 to C081, C083 to C087, C089 to C092"
-    );
+    assert_eq!(compared, 19, "C001, C002, C045, C046, C076 to C081, C083 to C087, C089 to C092");
 }
 
 #[test]

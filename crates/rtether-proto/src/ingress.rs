@@ -71,18 +71,12 @@ pub struct Marks {
 impl Marks {
     /// Returns a new priority.
     pub const fn priority(pcp: Pcp) -> Self {
-        Self {
-            pcp: Some(pcp),
-            dscp: None,
-        }
+        Self { pcp: Some(pcp), dscp: None }
     }
 
     /// Returns those of a rule.
     const fn of(rule: &IngressRule) -> Self {
-        Self {
-            pcp: rule.mark,
-            dscp: rule.mark_dscp,
-        }
+        Self { pcp: rule.mark, dscp: rule.mark_dscp }
     }
 }
 
@@ -121,15 +115,10 @@ impl Ingress {
         }
         let rules = rules.iter().map(|config| Rule {
             config: config.clone(),
-            bucket: config
-                .police
-                .map(|police| (Bucket::new(police), police.exceed)),
+            bucket: config.police.map(|police| (Bucket::new(police), police.exceed)),
             counters: RuleCounters::default(),
         });
-        Ok(Self {
-            rules: rules.collect(),
-            icmp_unclassified,
-        })
+        Ok(Self { rules: rules.collect(), icmp_unclassified })
     }
 
     /// Decides on a frame that arrives at `now`, which never decreases.
@@ -142,10 +131,7 @@ impl Ingress {
         };
         rule.counters.matched += 1;
         let marked = match Marks::of(&rule.config) {
-            Marks {
-                pcp: None,
-                dscp: None,
-            } => Treatment::Pass,
+            Marks { pcp: None, dscp: None } => Treatment::Pass,
             marks => Treatment::Mark(marks),
         };
         let Some((bucket, exceed)) = &mut rule.bucket else {
@@ -192,12 +178,7 @@ struct Bucket {
 impl Bucket {
     fn new(police: Police) -> Self {
         let depth = u128::from(police.burst.get()) * OCTET;
-        Self {
-            rate: police.rate.as_bps().into(),
-            depth,
-            level: depth,
-            at: Instant::ZERO,
-        }
+        Self { rate: police.rate.as_bps().into(), depth, level: depth, at: Instant::ZERO }
     }
 
     /// Returns whether a frame conforms, and takes its octets if so.
@@ -278,10 +259,7 @@ mod tests {
         assert_eq!(port.take(at(i64::MAX), &frame(1_001)), Treatment::Drop);
         assert_eq!(port.take(at(i64::MAX), &frame(1_000)), Treatment::Pass);
         let counted: Vec<RuleCounters> = port.counters().collect();
-        let expected = RuleCounters {
-            matched: 6,
-            exceeded: 3,
-        };
+        let expected = RuleCounters { matched: 6, exceeded: 3 };
         assert_eq!(counted, [expected]);
     }
 
@@ -294,10 +272,7 @@ mod tests {
                 rule
             })
         };
-        let ports = PortRange {
-            first: 4_999,
-            last: 5_001,
-        };
+        let ports = PortRange { first: 4_999, last: 5_001 };
         let by_port = [true, false].map(|fits| IngressRule {
             headers: HeaderMatch {
                 destination_port: fits.then_some(ports),
@@ -320,31 +295,18 @@ mod tests {
     /// Oracle: the order of the rules, and each condition by hand.
     #[test]
     fn the_first_rule_that_matches_decides() {
-        let marking = |rule: &IngressRule, value| IngressRule {
-            mark: Some(pcp(value)),
-            ..rule.clone()
-        };
+        let marking =
+            |rule: &IngressRule, value| IngressRule { mark: Some(pcp(value)), ..rule.clone() };
         for [fitting, other] in conditions() {
-            let rules = [
-                marking(&other, 7),
-                marking(&fitting, 5),
-                marking(&fitting, 6),
-            ];
+            let rules = [marking(&other, 7), marking(&fitting, 5), marking(&fitting, 6)];
             let mut port = Ingress::new(&rules, false).unwrap();
             assert_eq!(port.take(at(0), &frame(64)), marked(5));
             let counted = port.counters().map(|rule| rule.matched);
             assert!(counted.eq([0, 1, 0]), "{fitting:?}");
         }
         // Groups have no receiving station.
-        let to = IngressRule {
-            to: vec![NodeId(2)],
-            mark: Some(pcp(5)),
-            ..IngressRule::default()
-        };
-        let group = Arrival {
-            to: None,
-            ..frame(64)
-        };
+        let to = IngressRule { to: vec![NodeId(2)], mark: Some(pcp(5)), ..IngressRule::default() };
+        let group = Arrival { to: None, ..frame(64) };
         let mut port = Ingress::new(&[to], false).unwrap();
         assert_eq!(port.take(at(0), &group), Treatment::Pass);
     }
@@ -359,36 +321,21 @@ mod tests {
             ..policed(8_000_000, 1_000, Exceed::Demote(pcp(1)))
         };
         let mut port = Ingress::new(&[rule], false).unwrap();
-        let both = Marks {
-            pcp: Some(pcp(5)),
-            dscp: Some(34),
-        };
+        let both = Marks { pcp: Some(pcp(5)), dscp: Some(34) };
         assert_eq!(port.take(at(0), &frame(1_000)), Treatment::Mark(both));
         assert_eq!(port.take(at(0), &frame(64)), marked(1));
-        let alone = IngressRule {
-            mark_dscp: Some(0),
-            ..IngressRule::default()
-        };
+        let alone = IngressRule { mark_dscp: Some(0), ..IngressRule::default() };
         let mut port = Ingress::new(&[alone], false).unwrap();
-        let zero = Marks {
-            pcp: None,
-            dscp: Some(0),
-        };
+        let zero = Marks { pcp: None, dscp: Some(0) };
         assert_eq!(port.take(at(0), &frame(64)), Treatment::Mark(zero));
     }
 
     /// Oracle: catalogue 2d.2, a switch whose rules do not see ICMP.
     #[test]
     fn icmp_may_be_overlooked() {
-        let rule = IngressRule {
-            mark: Some(pcp(5)),
-            ..IngressRule::default()
-        };
+        let rule = IngressRule { mark: Some(pcp(5)), ..IngressRule::default() };
         let ping = |protocol| Arrival {
-            key: FrameKey {
-                protocol: Some(protocol),
-                ..FrameKey::default()
-            },
+            key: FrameKey { protocol: Some(protocol), ..FrameKey::default() },
             ..frame(64)
         };
         let mut blind = Ingress::new(core::slice::from_ref(&rule), true).unwrap();

@@ -18,10 +18,7 @@ pub struct Spacer {
 impl Spacer {
     /// Creates the spacer of a flow that has sent nothing.
     pub const fn new(gap: Duration) -> Self {
-        Self {
-            gap,
-            next: Instant::ZERO,
-        }
+        Self { gap, next: Instant::ZERO }
     }
 
     /// Returns when the next frame would leave if it came at `now`.

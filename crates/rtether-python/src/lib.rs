@@ -40,10 +40,7 @@ fn run(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
 #[pymodule]
 fn _rtether(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    module.add(
-        "ScenarioError",
-        module.py().get_type::<diagnose::ScenarioError>(),
-    )?;
+    module.add("ScenarioError", module.py().get_type::<diagnose::ScenarioError>())?;
     module.add_class::<plant::Plant>()?;
     module.add_class::<plant::Plan>()?;
     module.add_class::<outcome::Outcome>()?;

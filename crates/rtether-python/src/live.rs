@@ -1,8 +1,5 @@
 //! Publish-subscribe: participants, publishers and subscribers, whose waits hear Ctrl-C.
-#![allow(
-    clippy::needless_pass_by_value,
-    reason = "arguments that come from Python are owned"
-)]
+#![allow(clippy::needless_pass_by_value, reason = "arguments that come from Python are owned")]
 
 use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
@@ -53,10 +50,7 @@ impl Endpoint {
         let wrong = |message: String| PyValueError::new_err(message);
         let name = self.kind.as_deref();
         if let Some(text) = &self.idl {
-            let source = Source {
-                name: self.idl_name.clone(),
-                text: text.clone(),
-            };
+            let source = Source { name: self.idl_name.clone(), text: text.clone() };
             return Kind::of_idl(&source, name).map_err(wrong);
         }
         match name {
@@ -120,11 +114,7 @@ const WAIT_MAX: f64 = 1e9;
 /// Returns a number of seconds from Python as a time.
 fn time(seconds: f64) -> PyResult<Duration> {
     // Not `min`, which takes the other one for NaN.
-    let limited = if seconds > WAIT_MAX {
-        WAIT_MAX
-    } else {
-        seconds
-    };
+    let limited = if seconds > WAIT_MAX { WAIT_MAX } else { seconds };
     Duration::try_from_secs_f64(limited).map_err(|_| {
         // As Python writes it.
         let seconds = format!("{seconds:?}").to_lowercase();
@@ -201,10 +191,7 @@ impl Participant {
         let options = DomainOptions {
             domain,
             interface: interface.map(address).transpose()?,
-            peers: peers
-                .iter()
-                .map(|peer| address(peer))
-                .collect::<PyResult<_>>()?,
+            peers: peers.iter().map(|peer| address(peer)).collect::<PyResult<_>>()?,
             multicast,
             name,
             discovery,

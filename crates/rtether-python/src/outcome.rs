@@ -59,10 +59,7 @@ impl Shown {
 
     /// Adds the verdict.
     pub(crate) fn judged(self, conclusion: Conclusion) -> Self {
-        Self {
-            conclusion: Some(conclusion),
-            ..self
-        }
+        Self { conclusion: Some(conclusion), ..self }
     }
 }
 
@@ -87,17 +84,12 @@ impl Render for Shown {
 impl Outcome {
     fn with<T: Send>(&self, py: Python<'_>, show: impl FnOnce(&dyn Render) -> T + Send) -> T {
         py.detach(|| match &self.0 {
-            Found::Checked(checked) => show(&Verdicts {
-                checked,
-                all: false,
-                json: json::Options::default(),
-            }),
+            Found::Checked(checked) => {
+                show(&Verdicts { checked, all: false, json: json::Options::default() })
+            }
             Found::Bounds(both) => show(&bounds(both)),
             Found::Against(both) => show(&both.0),
-            Found::Limit(both) => show(&Answer {
-                scenario: &both.0,
-                limit: &both.1,
-            }),
+            Found::Limit(both) => show(&Answer { scenario: &both.0, limit: &both.1 }),
             Found::Schemes(both) if both.1 => show(&ByFlow(&both.0)),
             Found::Schemes(both) => show(&both.0),
             Found::Shown(shown) => show(&**shown),

@@ -1,8 +1,5 @@
 //! Plants: from files, texts, dictionaries, and files of other tools.
-#![allow(
-    clippy::needless_pass_by_value,
-    reason = "arguments that come from Python are owned"
-)]
+#![allow(clippy::needless_pass_by_value, reason = "arguments that come from Python are owned")]
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -89,11 +86,7 @@ impl Plant {
         let Some(scenario) = loaded.scenario.clone() else {
             return Err(diagnose::error(py, &loaded));
         };
-        Ok(Self {
-            written: Written::of(&loaded, Vec::new()),
-            loaded,
-            scenario: Arc::new(scenario),
-        })
+        Ok(Self { written: Written::of(&loaded, Vec::new()), loaded, scenario: Arc::new(scenario) })
     }
 
     /// Returns the scenario after changes, and how it is written.
@@ -179,12 +172,8 @@ impl Plant {
         if !report {
             scenario.run.bucket = Duration::ZERO;
         }
-        let options = Options {
-            proves,
-            source: Some(written),
-            explains: report,
-            ..Options::default()
-        };
+        let options =
+            Options { proves, source: Some(written), explains: report, ..Options::default() };
         let listener = progress.map(|callback| Listener {
             callback,
             whole: scenario.run.duration * i64::from(scenario.run.runs),
@@ -370,22 +359,13 @@ fn files(contents: &[(String, Vec<u8>)]) -> Vec<File<'_>> {
 pub(crate) fn import_(py: Python<'_>, paths: Vec<PathBuf>, choices: Choices) -> PyResult<Plan> {
     let options = choices.options()?;
     let contents = contents(&paths)?;
-    let shown: Vec<String> = paths
-        .iter()
-        .map(|file| file.display().to_string())
-        .collect();
+    let shown: Vec<String> = paths.iter().map(|file| file.display().to_string()).collect();
     let made = work::run(py, 0, None, move |_| {
         let plan = import::import_all(&files(&contents), &options)?;
         let file = shown.join(", ");
-        let imported = Imported {
-            file: &file,
-            plan: &plan,
-        };
+        let imported = Imported { file: &file, plan: &plan };
         let shown = Shown::of(&imported);
-        Ok(Plan {
-            plan: Arc::new(plan),
-            shown,
-        })
+        Ok(Plan { plan: Arc::new(plan), shown })
     })?;
     made.map_err(|error: import::ImportError| PyValueError::new_err(error.to_string()))
 }

@@ -1,9 +1,6 @@
 //! Further questions to a plant: those of `admit`, `limit`, `compare`, `check --fail`, `diff` and
 //! `export`, and of the options of `bound`.
-#![allow(
-    clippy::needless_pass_by_value,
-    reason = "arguments that come from Python are owned"
-)]
+#![allow(clippy::needless_pass_by_value, reason = "arguments that come from Python are owned")]
 
 use std::sync::Arc;
 
@@ -50,16 +47,9 @@ pub(crate) fn admit(
     let mut written = plant.written.clone();
     written.changes = changes.overrides(py)?;
     // An overload is an answer here, not a mistake.
-    written
-        .changes
-        .extend(Override::parse("run.overload=allow"));
-    let added: Vec<Source> = flows
-        .into_iter()
-        .map(|text| Source {
-            name: "<flow>".to_owned(),
-            text,
-        })
-        .collect();
+    written.changes.extend(Override::parse("run.overload=allow"));
+    let added: Vec<Source> =
+        flows.into_iter().map(|text| Source { name: "<flow>".to_owned(), text }).collect();
     let loaded = py.detach(|| written.load_and_add(&added));
     let Some((before, mut after)) = loaded.without_added.clone().zip(loaded.scenario.clone())
     else {
@@ -85,26 +75,16 @@ pub(crate) fn limit(
 ) -> PyResult<Outcome> {
     let [miss_ratio, confidence, tolerance] = shares;
     let is_share = |value: f64| value > 0.0 && value < 1.0;
-    if ![miss_ratio, confidence, tolerance]
-        .into_iter()
-        .all(is_share)
-        || tolerance < 1e-6
-    {
+    if ![miss_ratio, confidence, tolerance].into_iter().all(is_share) || tolerance < 1e-6 {
         return Err(wrong(
             "`miss`, `confidence` and `tolerance` are ratios between 0 and 1, the last at least 1e-6",
         ));
     }
-    let question = Question {
-        flows,
-        miss_ratio,
-        confidence,
-        tolerance,
-    };
+    let question = Question { flows, miss_ratio, confidence, tolerance };
     let (scenario, _) = plant.changed(py, &changes)?;
     let own = Arc::clone(&scenario);
-    let found = work::run(py, jobs, None, move |progress| {
-        rtether::limit::find(&own, &question, progress)
-    })?;
+    let found =
+        work::run(py, jobs, None, move |progress| rtether::limit::find(&own, &question, progress))?;
     let both = (scenario, found.map_err(wrong)?);
     Ok(Outcome(Found::Limit(Box::new(both))))
 }
@@ -120,9 +100,8 @@ pub(crate) fn compare_schemes(
     jobs: usize,
 ) -> PyResult<Outcome> {
     let named = |names: Vec<String>| names.iter().map(|name| Candidate::named(name)).collect();
-    let candidates: Vec<Candidate> = access
-        .map_or_else(|| Ok(Candidate::all()), named)
-        .map_err(wrong)?;
+    let candidates: Vec<Candidate> =
+        access.map_or_else(|| Ok(Candidate::all()), named).map_err(wrong)?;
     let (scenario, _) = plant.changed(py, &changes)?;
     let found = work::run(py, jobs, None, move |progress| {
         compare::compare(&scenario, &candidates, progress)
@@ -245,9 +224,7 @@ pub(crate) fn waits(
         return Err(wrong("write at most a second, for example \"50 us\""));
     }
     let (scenario, _) = plant.changed(py, &changes)?;
-    let found = work::run(py, 0, None, move |_| {
-        Shown::of(&bound::waits(&scenario, time))
-    })?;
+    let found = work::run(py, 0, None, move |_| Shown::of(&bound::waits(&scenario, time)))?;
     Ok(shown(found))
 }
 
@@ -260,10 +237,7 @@ pub(crate) fn discovery(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Outcome> {
     let (scenario, _) = plant.changed(py, &changes)?;
-    let listener = progress.map(|callback| Listener {
-        callback,
-        whole: scenario.run.duration,
-    });
+    let listener = progress.map(|callback| Listener { callback, whole: scenario.run.duration });
     let found = work::run(py, 1, listener.as_ref(), move |progress| {
         let found = rtether::discovery::discovery(&scenario, progress);
         found.map(|found| found.as_ref().map(Shown::of))
@@ -291,10 +265,7 @@ pub(crate) fn export(
         wrong(format!("no tool `{tool}`; known are `{names}`"))
     })?;
     let (scenario, _) = plant.changed(py, &changes)?;
-    let choice = Choice {
-        without_stacks,
-        without_flows,
-    };
+    let choice = Choice { without_stacks, without_flows };
     let exported = py.detach(|| export_part(&scenario, &choice, target));
     let exported = exported.map_err(wrong)?;
     Ok((exported.files, exported.notes))

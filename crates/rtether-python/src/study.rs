@@ -1,8 +1,5 @@
 //! Studies: read where they are written, run wherever a point is sent to.
-#![allow(
-    clippy::needless_pass_by_value,
-    reason = "arguments that come from Python are owned"
-)]
+#![allow(clippy::needless_pass_by_value, reason = "arguments that come from Python are owned")]
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -45,30 +42,18 @@ impl Sweep {
             Scenario::Known(written) => written,
             Scenario::Beside(file, include_from) => {
                 let path = file.with_file_name("").join(&study.scenario);
-                load(
-                    py,
-                    &path.display().to_string(),
-                    &beneath(&file, &include_from),
-                )?
+                load(py, &path.display().to_string(), &beneath(&file, &include_from))?
             }
         };
         let (first, own) = py.detach(|| {
             let points = study.points();
-            let own = Own {
-                study,
-                scenario: written,
-                points,
-            };
+            let own = Own { study, scenario: written, points };
             (own.study.first(&own.scenario), own)
         });
         if first.scenario.is_none() {
             return Err(diagnose::error(py, &first));
         }
-        Ok(Self {
-            name,
-            text,
-            own: Arc::new(own),
-        })
+        Ok(Self { name, text, own: Arc::new(own) })
     }
 
     fn point(&self, index: usize) -> PyResult<&Point> {

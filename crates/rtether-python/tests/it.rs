@@ -15,11 +15,7 @@ const PACKAGE: &str = env!("CARGO_MANIFEST_DIR");
 fn module() -> PathBuf {
     let own = env::current_exe().unwrap();
     let folder = own.parent().unwrap();
-    let name = format!(
-        "{}_rtether{}",
-        env::consts::DLL_PREFIX,
-        env::consts::DLL_SUFFIX
-    );
+    let name = format!("{}_rtether{}", env::consts::DLL_PREFIX, env::consts::DLL_SUFFIX);
     folder.join(name)
 }
 
@@ -47,9 +43,7 @@ fn run(name: &str) {
     let folder = package();
     let mut tests = Command::new(python);
     tests.arg(Path::new(PACKAGE).join("tests").join(name));
-    tests
-        .env("PYTHONPATH", folder.path())
-        .env("PYTHONDONTWRITEBYTECODE", "1");
+    tests.env("PYTHONPATH", folder.path()).env("PYTHONDONTWRITEBYTECODE", "1");
     tests.env("RTETHER_ROOT", Path::new(PACKAGE).join("../.."));
     let ended = tests.run();
     assert_eq!(ended.code, Some(0), "{}{}", ended.out, ended.err);

@@ -52,31 +52,17 @@ pub fn shares(bars: &[Bar]) -> Markup {
 fn stack(bar: &Bar) -> Markup {
     let whole: f64 = bar.parts.iter().map(|part| part.size).sum();
     let shown = || bar.parts.iter().filter(|part| part.size > 0.0);
-    let words = |part: &Part| {
-        format!(
-            "{} {} ({})",
-            part.name,
-            part.value,
-            percent(part.size / whole)
-        )
-    };
+    let words =
+        |part: &Part| format!("{} {} ({})", part.name, part.value, percent(part.size / whole));
     let description: Vec<String> = shown().map(words).collect();
     let parts = shown().map(|part| {
         let share = part.size / whole;
-        let text = if share >= LABEL_FROM {
-            percent(share)
-        } else {
-            String::new()
-        };
+        let text = if share >= LABEL_FROM { percent(share) } else { String::new() };
         let width = format!("width:{:.2}%", share * 100.0);
         let span = element("span").class(format!("part {}", part.class));
         let span = span.attr("style", width).attr("title", words(part));
         let label = element("i");
-        let label = if share < NARROW_FROM {
-            label.class("slim")
-        } else {
-            label
-        };
+        let label = if share < NARROW_FROM { label.class("slim") } else { label };
         span.child(label.text(text))
     });
     let label = format!("{}: {}", bar.name, description.join(", "));
@@ -96,15 +82,9 @@ pub fn legend(entries: &[(String, String)]) -> Markup {
 /// Draws a small utilization bar with its value.
 pub fn gauge(share: f64) -> Markup {
     let (class, width) = filled(share);
-    let fill = element("i")
-        .class(format!("fill {class}"))
-        .attr("style", format!("width:{width}"));
+    let fill = element("i").class(format!("fill {class}")).attr("style", format!("width:{width}"));
     let track = element("span").class("track").child(fill);
-    element("span")
-        .class("gauge")
-        .child(track)
-        .text(percent(share))
-        .into()
+    element("span").class("gauge").child(track).text(percent(share)).into()
 }
 
 /// Returns the class of a load and the width of its bar.

@@ -117,9 +117,7 @@ pub trait Render {
             Part::Lines(lines) => element("pre").text(lines).into(),
             Part::Table(table) => table.html(|_| false),
         });
-        pieces
-            .map(|piece: Markup| piece.as_str().to_owned())
-            .collect()
+        pieces.map(|piece: Markup| piece.as_str().to_owned()).collect()
     }
 
     /// Returns the result in a format.

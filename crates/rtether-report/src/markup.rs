@@ -21,11 +21,7 @@ pub struct Element {
 
 /// Starts an element.
 pub fn element(name: &'static str) -> Element {
-    Element {
-        name,
-        attributes: String::new(),
-        body: String::new(),
-    }
+    Element { name, attributes: String::new(), body: String::new() }
 }
 
 impl Element {
@@ -84,11 +80,7 @@ impl Element {
 
 impl From<Element> for Markup {
     fn from(element: Element) -> Self {
-        let Element {
-            name,
-            attributes,
-            body,
-        } = element;
+        let Element { name, attributes, body } = element;
         if body.is_empty() && is_void(name) {
             return Self(format!("<{name}{attributes}/>"));
         }
@@ -160,9 +152,7 @@ mod tests {
 
     #[test]
     fn text_cannot_become_markup() {
-        let cell = element("td")
-            .attr("title", "\"'><i>")
-            .text("<script>&\u{0}\u{202e}");
+        let cell = element("td").attr("title", "\"'><i>").text("<script>&\u{0}\u{202e}");
         assert_eq!(
             Markup::from(cell).as_str(),
             "<td title=\"&quot;&#39;&gt;&lt;i&gt;\">&lt;script&gt;&amp;\u{fffd}\u{fffd}</td>"

@@ -12,11 +12,8 @@ use std::fmt::Write;
 use super::table::{Table, Value};
 
 /// Ends of names in files with another unit, the base unit, and the power of ten between them.
-const UNITS: [(&str, &str, u32); 3] = [
-    ("_ns", "_seconds", 9),
-    ("_us", "_seconds", 6),
-    ("_ms", "_seconds", 3),
-];
+const UNITS: [(&str, &str, u32); 3] =
+    [("_ns", "_seconds", 9), ("_us", "_seconds", 6), ("_ms", "_seconds", 3)];
 
 /// Columns of words that do not tell rows apart.
 const VERDICTS: [&str; 3] = ["verdict", "standing", "result"];
@@ -26,15 +23,12 @@ pub(crate) fn write(subject: &str, table: &Table) -> String {
     let columns = table.values();
     let is_words = |values: &[&Value]| values.iter().any(|value| matches!(value, Value::Text(_)));
     let is_empty = |values: &[&Value]| values.iter().all(|value| **value == Value::None);
-    let begin = columns
-        .iter()
-        .position(|(_, values)| !is_words(values) && !is_empty(values));
+    let begin = columns.iter().position(|(_, values)| !is_words(values) && !is_empty(values));
     let (words, numbers): (Vec<_>, Vec<_>) =
         columns.iter().partition(|(_, values)| is_words(values));
     let leading = columns.iter().take(begin.unwrap_or(columns.len()));
-    let keys: Vec<_> = leading
-        .filter(|(name, values)| is_words(values) && !VERDICTS.contains(name))
-        .collect();
+    let keys: Vec<_> =
+        leading.filter(|(name, values)| is_words(values) && !VERDICTS.contains(name)).collect();
     let rows = 0..table.height();
     let all: Vec<String> = rows.clone().map(|row| labels(&words, row)).collect();
     let keys: Vec<String> = rows.map(|row| labels(&keys, row)).collect();
@@ -74,11 +68,7 @@ pub(crate) fn write(subject: &str, table: &Table) -> String {
 fn named(subject: &str, column: &str) -> (String, &'static str, u32) {
     let clean = |text: &str| -> String {
         let plain = |c: char| {
-            if c.is_ascii_alphanumeric() {
-                c.to_ascii_lowercase()
-            } else {
-                '_'
-            }
+            if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }
         };
         text.chars().map(plain).collect()
     };
@@ -101,24 +91,16 @@ fn named(subject: &str, column: &str) -> (String, &'static str, u32) {
 
 /// Returns the labels of a row, in braces; nothing if it has no words.
 fn labels(words: &[&(&str, Vec<&Value>)], row: usize) -> String {
-    let found = words
-        .iter()
-        .filter_map(|(name, values)| match values.get(row) {
-            Some(Value::Text(text)) if !text.is_empty() => {
-                let name: String = name
-                    .chars()
-                    .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
-                    .collect();
-                Some(format!("{name}=\"{}\"", escaped(text)))
-            }
-            _ => None,
-        });
+    let found = words.iter().filter_map(|(name, values)| match values.get(row) {
+        Some(Value::Text(text)) if !text.is_empty() => {
+            let name: String =
+                name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+            Some(format!("{name}=\"{}\"", escaped(text)))
+        }
+        _ => None,
+    });
     let found: Vec<String> = found.collect();
-    if found.is_empty() {
-        String::new()
-    } else {
-        format!("{{{}}}", found.join(","))
-    }
+    if found.is_empty() { String::new() } else { format!("{{{}}}", found.join(",")) }
 }
 
 /// Numbers rows whose labels are the same, since samples of a metric must differ.
@@ -141,9 +123,7 @@ fn unlike(labels: Vec<String>) -> Vec<String> {
 }
 
 fn escaped(text: &str) -> String {
-    text.replace('\\', "\\\\")
-        .replace('"', "\\\"")
-        .replace('\n', "\\n")
+    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
 /// Returns a number divided by a power of ten, exactly; `None` for what is none.
@@ -179,11 +159,7 @@ fn shifted(text: &str, power: u32) -> String {
     let (whole, low) = padded.split_at(padded.len() - power);
     let part = format!("{low}{part}");
     let part = part.trim_end_matches('0');
-    if part.is_empty() {
-        format!("{sign}{whole}")
-    } else {
-        format!("{sign}{whole}.{part}")
-    }
+    if part.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{part}") }
 }
 
 #[cfg(test)]
@@ -196,11 +172,7 @@ mod tests {
     /// labels, base units, no sample twice, and the end.
     #[test]
     fn columns_of_numbers_are_metrics_and_words_their_labels() {
-        let rows = [
-            ("a", 1_500_000_i64, true),
-            ("b\"\\\n", -5, false),
-            ("a", 0, true),
-        ];
+        let rows = [("a", 1_500_000_i64, true), ("b\"\\\n", -5, false), ("a", 0, true)];
         let table = Table::of(rows)
             .file("flow", |row| row.0)
             .file("verdict", |row| if row.2 { "ok" } else { "late" })

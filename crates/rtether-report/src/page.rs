@@ -57,10 +57,7 @@ const SCRIPTS: [&str; 4] = [
 impl Page {
     /// Starts a page.
     pub fn new(title: impl Into<String>) -> Self {
-        Self {
-            title: title.into(),
-            ..Self::default()
-        }
+        Self { title: title.into(), ..Self::default() }
     }
 
     /// Sets the small line above the title.
@@ -114,10 +111,8 @@ impl Page {
             .child(self.header())
             .child(main)
             .child(element("footer").text(footer));
-        let body = element("body")
-            .child(toggle)
-            .child(page)
-            .child(element("script").trusted(&script()));
+        let body =
+            element("body").child(toggle).child(page).child(element("script").trusted(&script()));
         let html = element("html")
             .attr("lang", "en")
             .attr("xmlns", "http://www.w3.org/1999/xhtml")
@@ -139,19 +134,14 @@ impl Page {
         let kicker = element("p").class("kicker").text(&self.kicker);
         let title = element("h1").text(&self.title);
         let lead = element("div").class("lead").child(self.lead.clone());
-        element("header")
-            .child(bar)
-            .child(kicker)
-            .child(title)
-            .child(lead)
+        element("header").child(bar).child(kicker).child(title).child(lead)
     }
 }
 
 impl Section {
     fn render(&self) -> Element {
-        let mut section = element("section")
-            .attr("id", self.id)
-            .child(element("h2").text(&self.title));
+        let mut section =
+            element("section").attr("id", self.id).child(element("h2").text(&self.title));
         if !self.note.is_empty() {
             section = section.child(element("p").class("note").text(&self.note));
         }
@@ -195,9 +185,7 @@ pub fn banner(tone: Tone, word: &str, sentence: &str) -> Markup {
 pub fn figures(entries: &[(String, String)]) -> Markup {
     let tiles = entries.iter().map(|(number, meaning)| {
         let number = element("b").text(number);
-        element("div")
-            .child(number)
-            .child(element("span").text(meaning))
+        element("div").child(number).child(element("span").text(meaning))
     });
     element("div").class("figures").children(tiles).into()
 }

@@ -89,10 +89,8 @@ impl Cell {
             Value::None => Json::Null,
             Value::Text(text) => text.as_str().into(),
             Value::Time(span) => ns(*span),
-            Value::Whole(number) => i64::try_from(*number).map_or_else(
-                |_| u64::try_from(*number).map_or(Json::Null, Json::from),
-                Json::from,
-            ),
+            Value::Whole(number) => i64::try_from(*number)
+                .map_or_else(|_| u64::try_from(*number).map_or(Json::Null, Json::from), Json::from),
             Value::Number(number) => (*number).into(),
             Value::Flag(flag) => (*flag).into(),
             Value::Json(number) => number.clone().into(),
@@ -264,12 +262,7 @@ impl<T> Rows<T> {
         is_right: bool,
         cell: impl Fn(&T) -> C,
     ) -> Self {
-        let column = Column {
-            title,
-            name,
-            is_right,
-            ..Column::default()
-        };
+        let column = Column { title, name, is_right, ..Column::default() };
         let cells = self.of.iter().map(|row| cell(row).into()).collect();
         self.table.columns.push((column, cells));
         self
@@ -311,13 +304,7 @@ impl Table {
     pub fn of<T>(rows: impl IntoIterator<Item = T>) -> Rows<T> {
         let of: Vec<T> = rows.into_iter().collect();
         let rows = of.len();
-        Rows {
-            of,
-            table: Self {
-                rows,
-                ..Self::default()
-            },
-        }
+        Rows { of, table: Self { rows, ..Self::default() } }
     }
 
     /// Wraps sentences at this width, with lines between rows.
@@ -351,10 +338,8 @@ impl Table {
     pub fn append(mut self, other: &Self) -> Self {
         for (column, cells) in &mut self.columns {
             let same = other.columns.iter().find(|(of, _)| of.name == column.name);
-            let more = same.map_or_else(
-                || vec![Cell::default(); other.rows],
-                |(_, more)| more.clone(),
-            );
+            let more =
+                same.map_or_else(|| vec![Cell::default(); other.rows], |(_, more)| more.clone());
             cells.extend(more);
         }
         self.rows += other.rows;
@@ -411,9 +396,7 @@ impl Table {
         let rules = columns.iter().map(|(_, column, _)| rule(column.is_right));
         let mut text = line(titles.collect()) + &line(rules.collect());
         for row in 0..self.rows {
-            let cells = columns
-                .iter()
-                .map(|(.., cells)| escape_markdown(&cells[row].screen()));
+            let cells = columns.iter().map(|(.., cells)| escape_markdown(&cells[row].screen()));
             text.push_str(&line(cells.collect()));
         }
         text

@@ -128,9 +128,7 @@ pub fn plural(number: usize, word: &str) -> String {
 /// Replaces control and other invisible characters, so that a text cannot act as a terminal
 /// command.
 pub fn plain_line(line: &str) -> String {
-    line.chars()
-        .map(|c| if is_unseen(c) { '\u{fffd}' } else { c })
-        .collect()
+    line.chars().map(|c| if is_unseen(c) { '\u{fffd}' } else { c }).collect()
 }
 
 /// Shortens a text to `limit` characters, with an ellipsis in the middle.
@@ -175,30 +173,18 @@ pub fn wrapped(line: &str, width: Option<u16>, indent: usize) -> String {
 /// Returns the display width of a text; East Asian characters and emoji take two columns.
 pub fn columns(text: &str) -> usize {
     text.chars()
-        .map(|c| {
-            if matches!(c, '\u{1100}'..='\u{11ff}' | '\u{2e80}'..) {
-                2
-            } else {
-                1
-            }
-        })
+        .map(|c| if matches!(c, '\u{1100}'..='\u{11ff}' | '\u{2e80}'..) { 2 } else { 1 })
         .sum()
 }
 
 /// Converts a count for drawing.
-#[allow(
-    clippy::cast_precision_loss,
-    reason = "a position on paper needs no 53rd bit"
-)]
+#[allow(clippy::cast_precision_loss, reason = "a position on paper needs no 53rd bit")]
 pub const fn real(value: u64) -> f64 {
     value as f64
 }
 
 /// Converts an index or a length for drawing.
-#[allow(
-    clippy::cast_precision_loss,
-    reason = "a position on paper needs no 53rd bit"
-)]
+#[allow(clippy::cast_precision_loss, reason = "a position on paper needs no 53rd bit")]
 pub const fn real_len(value: usize) -> f64 {
     value as f64
 }

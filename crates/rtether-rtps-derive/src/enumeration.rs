@@ -82,25 +82,14 @@ pub(crate) fn expand(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenS
 
 /// Parses an integer literal, optionally with a minus sign.
 fn integer(expression: &Expr) -> syn::Result<i32> {
-    let (sign, literal) = if let Expr::Unary(ExprUnary {
-        op: UnOp::Neg(_),
-        expr,
-        ..
-    }) = expression
+    let (sign, literal) = if let Expr::Unary(ExprUnary { op: UnOp::Neg(_), expr, .. }) = expression
     {
         ("-", expr.as_ref())
     } else {
         ("", expression)
     };
-    let Expr::Lit(ExprLit {
-        lit: Lit::Int(literal),
-        ..
-    }) = literal
-    else {
-        return Err(Error::new_spanned(
-            expression,
-            "the discriminant must be a literal",
-        ));
+    let Expr::Lit(ExprLit { lit: Lit::Int(literal), .. }) = literal else {
+        return Err(Error::new_spanned(expression, "the discriminant must be a literal"));
     };
     format!("{sign}{}", literal.base10_digits())
         .parse()

@@ -28,9 +28,7 @@ use syn::{DeriveInput, Error, Generics, parse_macro_input, parse_quote};
 #[proc_macro_derive(Data, attributes(rtps))]
 pub fn derive_data(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
-    expand(&input)
-        .unwrap_or_else(Error::into_compile_error)
-        .into()
+    expand(&input).unwrap_or_else(Error::into_compile_error).into()
 }
 
 fn expand(input: &DeriveInput) -> syn::Result<proc_macro2::TokenStream> {

@@ -26,11 +26,7 @@ struct Structure<'a> {
 }
 
 pub(crate) fn expand(input: &DeriveInput, fields: &Fields) -> syn::Result<TokenStream> {
-    let OfType {
-        name,
-        extensibility,
-        path,
-    } = OfType::read(&input.attrs, &input.ident)?;
+    let OfType { name, extensibility, path } = OfType::read(&input.attrs, &input.ident)?;
     let Some(extensibility) = extensibility else {
         return Err(Error::new(
             input.ident.span(),
@@ -38,11 +34,7 @@ pub(crate) fn expand(input: &DeriveInput, fields: &Fields) -> syn::Result<TokenS
              `#[rtps(mutable)]`; without a word, implementations differ in what they assume",
         ));
     };
-    let structure = Structure {
-        extensibility,
-        cdr: cdr(&path),
-        members: members(fields)?,
-    };
+    let structure = Structure { extensibility, cdr: cdr(&path), members: members(fields)? };
     let cdr = &structure.cdr;
     let has_key = structure.members.iter().any(|member| member.is_key);
     let ident = &input.ident;
@@ -114,10 +106,7 @@ fn members(fields: &Fields) -> syn::Result<Vec<Member<'_>>> {
         }
         let id = attributes.id.unwrap_or(next);
         if members.iter().any(|member| member.id == id) {
-            return Err(Error::new_spanned(
-                field,
-                format!("another member has the number {id}"),
-            ));
+            return Err(Error::new_spanned(field, format!("another member has the number {id}")));
         }
         next = id.saturating_add(1);
         members.push(Member {
@@ -142,11 +131,8 @@ impl Structure<'_> {
     /// Key members, or all members if none is marked; in lists ordered by id.
     fn key(&self) -> Vec<&Member<'_>> {
         let has_key = self.members.iter().any(|member| member.is_key);
-        let mut key: Vec<_> = self
-            .members
-            .iter()
-            .filter(|member| member.is_key || !has_key)
-            .collect();
+        let mut key: Vec<_> =
+            self.members.iter().filter(|member| member.is_key || !has_key).collect();
         if self.is_list() {
             key.sort_by_key(|member| member.id);
         }
@@ -172,10 +158,7 @@ impl Structure<'_> {
                 #cdr::Data::#how(&self.#name, #id, encoder)?;
             }
         });
-        self.or_nothing(
-            "encoder",
-            quote! { #(#members)* ::core::result::Result::Ok(()) },
-        )
+        self.or_nothing("encoder", quote! { #(#members)* ::core::result::Result::Ok(()) })
     }
 
     fn encode_key(&self) -> TokenStream {
@@ -195,10 +178,7 @@ impl Structure<'_> {
             };
             quote!(#check #write)
         });
-        self.or_nothing(
-            "encoder",
-            quote! { #(#members)* ::core::result::Result::Ok(()) },
-        )
+        self.or_nothing("encoder", quote! { #(#members)* ::core::result::Result::Ok(()) })
     }
 
     fn check_written(&self, member: &Member<'_>) -> Option<TokenStream> {
@@ -227,9 +207,7 @@ impl Structure<'_> {
             format_ident!("member_or_missing")
         };
         let reads = all.iter().map(|member| {
-            let Member {
-                variable, ty, id, ..
-            } = member;
+            let Member { variable, ty, id, .. } = member;
             let check = self.check_read(member);
             quote! {
                 let #variable: #ty = decoder.#how(#id)?;
@@ -274,20 +252,12 @@ impl Structure<'_> {
             quote!(let mut #variable: ::core::option::Option<#ty> = ::core::option::Option::None;)
         });
         let arms = members.iter().map(|member| {
-            let Member {
-                variable, ty, id, ..
-            } = member;
+            let Member { variable, ty, id, .. } = member;
             let how = how(ty);
             quote!(#id => #variable = ::core::option::Option::Some((#how)(parameter, decoder)?),)
         });
         let results = members.iter().map(|member| {
-            let Member {
-                variable,
-                ty,
-                id,
-                is_key,
-                ..
-            } = member;
+            let Member { variable, ty, id, is_key, .. } = member;
             let check = self.check_read(member);
             let unpack = if *is_key {
                 quote!(decoder.required(#id, #variable)?)
@@ -314,9 +284,7 @@ impl Structure<'_> {
     fn value(&self, read: &[&Member<'_>]) -> TokenStream {
         let cdr = &self.cdr;
         let members = self.members.iter().map(|member| {
-            let Member {
-                name, variable, ty, ..
-            } = member;
+            let Member { name, variable, ty, .. } = member;
             if read.iter().any(|read| read.id == member.id) {
                 quote!(#name: #variable)
             } else {
@@ -348,9 +316,7 @@ impl Structure<'_> {
         let cdr = &self.cdr;
         let steps = members.iter().map(|member| {
             let Member { ty, max, .. } = member;
-            let header = self
-                .is_list()
-                .then(|| quote!(let extent = extent.parameter()?;));
+            let header = self.is_list().then(|| quote!(let extent = extent.parameter()?;));
             let step = if let Some(max) = max {
                 quote!(<#ty as #cdr::Bounded>::extend_bounded(extent, #max)?)
             } else {

@@ -30,29 +30,14 @@ fn types_that_cannot_travel_are_refused() {
 fn attributes_that_are_unknown_or_contradict_are_refused() {
     check(&[
         ("#[rtps(final, mutable)] struct S { a: u8 }", "given twice"),
-        (
-            "#[rtps(packed)] struct S { a: u8 }",
-            "unknown; a type may have",
-        ),
-        (
-            "#[rtps(final)] struct S { #[rtps(maximum = 3)] a: String }",
-            "`key`, `max` or `id`",
-        ),
-        (
-            "#[rtps(name = \"\", final)] struct S { a: u8 }",
-            "must not be empty",
-        ),
+        ("#[rtps(packed)] struct S { a: u8 }", "unknown; a type may have"),
+        ("#[rtps(final)] struct S { #[rtps(maximum = 3)] a: String }", "`key`, `max` or `id`"),
+        ("#[rtps(name = \"\", final)] struct S { a: u8 }", "must not be empty"),
         (
             "#[rtps(mutable)] struct S { #[rtps(id = 1)] a: u8, #[rtps(id = 1)] b: u8 }",
             "has the number 1",
         ),
-        (
-            "#[rtps(mutable)] struct S { #[rtps(id = 0x1000_0000)] a: u8 }",
-            "at most 0xfffffff",
-        ),
-        (
-            "#[rtps(final)] struct S { #[rtps(key)] a: Option<u8> }",
-            "cannot be absent",
-        ),
+        ("#[rtps(mutable)] struct S { #[rtps(id = 0x1000_0000)] a: u8 }", "at most 0xfffffff"),
+        ("#[rtps(final)] struct S { #[rtps(key)] a: Option<u8> }", "cannot be absent"),
     ]);
 }

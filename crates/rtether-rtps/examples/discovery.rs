@@ -94,14 +94,8 @@ struct Side {
 
 fn create(participant: &mut Participant, now: Instant, host: usize, hosts: usize) -> Side {
     let [written, read] = topics(host, hosts);
-    let name = |topic| TopicName {
-        topic,
-        type_name: TYPE,
-    };
-    let mut side = Side {
-        writers: Vec::new(),
-        readers: Vec::new(),
-    };
+    let name = |topic| TopicName { topic, type_name: TYPE };
+    let mut side = Side { writers: Vec::new(), readers: Vec::new() };
     for topic in &written {
         let new = participant.create_writer(now, name(topic), false, qos());
         side.writers.extend(new);

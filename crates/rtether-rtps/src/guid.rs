@@ -72,26 +72,12 @@ impl EntityId {
 
     /// Returns the identifier of the writer with this number, of which the low 24 bits are used.
     pub const fn writer(number: u32, has_key: bool) -> Self {
-        Self::user(
-            number,
-            if has_key {
-                WRITER_WITH_KEY
-            } else {
-                WRITER_NO_KEY
-            },
-        )
+        Self::user(number, if has_key { WRITER_WITH_KEY } else { WRITER_NO_KEY })
     }
 
     /// Returns the identifier of the reader with this number, of which the low 24 bits are used.
     pub const fn reader(number: u32, has_key: bool) -> Self {
-        Self::user(
-            number,
-            if has_key {
-                READER_WITH_KEY
-            } else {
-                READER_NO_KEY
-            },
-        )
+        Self::user(number, if has_key { READER_WITH_KEY } else { READER_NO_KEY })
     }
 
     /// Returns the identifier of the publisher with this number, of which the low 24 bits are used.
@@ -127,10 +113,7 @@ impl EntityId {
 
 impl Guid {
     /// Unknown endpoint of an unknown participant.
-    pub const UNKNOWN: Self = Self {
-        prefix: GuidPrefix::UNKNOWN,
-        entity: EntityId::UNKNOWN,
-    };
+    pub const UNKNOWN: Self = Self { prefix: GuidPrefix::UNKNOWN, entity: EntityId::UNKNOWN };
 
     /// Returns the GUID of an endpoint of a participant.
     pub const fn new(prefix: GuidPrefix, entity: EntityId) -> Self {

@@ -181,11 +181,7 @@ impl Ports {
 
     /// Returns the ports of a domain; `None` above [`Self::DOMAIN_MAX`].
     pub const fn new(domain: u16) -> Option<Self> {
-        if domain <= Self::DOMAIN_MAX {
-            Some(Self { domain })
-        } else {
-            None
-        }
+        if domain <= Self::DOMAIN_MAX { Some(Self { domain }) } else { None }
     }
 
     const fn base(self) -> u16 {
@@ -244,11 +240,7 @@ mod tests {
         for locator in [
             Locator::udp(Ipv4Addr::new(10, 1, 2, 3), 7_410),
             Locator::Udp("[fe80::1]:7411".parse().unwrap()),
-            Locator::Ethernet {
-                address: [2, 3, 4, 5, 6, 7],
-                vid: 0xFFE,
-                port: 9,
-            },
+            Locator::Ethernet { address: [2, 3, 4, 5, 6, 7], vid: 0xFFE, port: 9 },
         ] {
             assert_eq!(Locator::from_wire(locator.to_wire()), Some(locator));
         }

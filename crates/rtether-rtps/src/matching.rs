@@ -107,16 +107,8 @@ pub fn mismatches(offered: &Qos, requested: &Qos) -> Vec<Mismatch> {
         o.durability >= r.durability,
         [&o.durability.name(), &r.durability.name()],
     );
-    check(
-        Policy::Presentation,
-        is_presented(o, r),
-        [&Presented(o), &Presented(r)],
-    );
-    check(
-        Policy::Deadline,
-        o.deadline <= r.deadline,
-        [&Span(o.deadline), &Span(r.deadline)],
-    );
+    check(Policy::Presentation, is_presented(o, r), [&Presented(o), &Presented(r)]);
+    check(Policy::Deadline, o.deadline <= r.deadline, [&Span(o.deadline), &Span(r.deadline)]);
     check(
         Policy::LatencyBudget,
         o.latency_budget <= r.latency_budget,
@@ -202,11 +194,7 @@ impl Display for Alive<'_> {
             LivelinessKind::ManualByParticipant => "manual by participant",
             LivelinessKind::ManualByTopic => "manual by topic",
         };
-        write!(
-            f,
-            "{kind} with a lease of {}",
-            Span(self.0.liveliness.lease)
-        )
+        write!(f, "{kind} with a lease of {}", Span(self.0.liveliness.lease))
     }
 }
 

@@ -90,10 +90,7 @@ pub struct Liveliness {
 
 impl Default for Liveliness {
     fn default() -> Self {
-        Self {
-            kind: LivelinessKind::Automatic,
-            lease: Duration::INFINITE,
-        }
+        Self { kind: LivelinessKind::Automatic, lease: Duration::INFINITE }
     }
 }
 
@@ -210,10 +207,7 @@ pub struct Qos {
 impl Qos {
     /// Default policies of a writer in the standard: reliable.
     pub fn writer() -> Self {
-        Self {
-            reliability: Reliability::Reliable,
-            ..Self::reader()
-        }
+        Self { reliability: Reliability::Reliable, ..Self::reader() }
     }
 
     /// Default policies of a reader in the standard: best effort.

@@ -51,11 +51,7 @@ impl NumberSet {
 
     /// Returns an empty set; in an ACKNACK it acknowledges everything below `base`.
     pub const fn empty(base: i64) -> Self {
-        Self {
-            base,
-            len: 0,
-            words: [0; 8],
-        }
+        Self { base, len: 0, words: [0; 8] }
     }
 
     /// Reads the wire format; `None` if the set covers more than 256 numbers. Bits beyond `len` are

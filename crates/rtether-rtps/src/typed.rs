@@ -36,11 +36,8 @@ const KEY_MIN: usize = 20;
 
 /// Writes the key of a payload of type `T`; returns its hash in the encoding of the payload.
 pub fn key_of<T: Data>(payload: &[u8], is_key: bool, key: &mut Vec<u8>) -> Option<[u8; 16]> {
-    let value: Result<T, CdrError> = if is_key {
-        from_key_payload(payload)
-    } else {
-        from_payload(payload)
-    };
+    let value: Result<T, CdrError> =
+        if is_key { from_key_payload(payload) } else { from_payload(payload) };
     let value = value.ok()?;
     let (representation, _) = cdr::Representation::split(payload).ok()?;
     let hash = key_hash_in(&value, representation.encoding, key).ok()?;
@@ -50,10 +47,7 @@ pub fn key_of<T: Data>(payload: &[u8], is_key: bool, key: &mut Vec<u8>) -> Optio
 
 /// Returns the topic name together with the name of type `T`.
 pub(crate) fn name<T: Data>(topic: &str) -> TopicName<'_> {
-    TopicName {
-        topic,
-        type_name: T::NAME,
-    }
+    TopicName { topic, type_name: T::NAME }
 }
 
 /// Options of a publication beside its policies.
@@ -94,18 +88,9 @@ impl Outlet {
         new: NewWriter<'_>,
     ) -> Result<Self, CreateError> {
         let is_second = new.qos.representations.first() == Some(&Representation::Xcdr2);
-        let encoding = if is_second {
-            Encoding::Xcdr2
-        } else {
-            Encoding::Xcdr1
-        };
+        let encoding = if is_second { Encoding::Xcdr2 } else { Encoding::Xcdr1 };
         let id = participant.add_writer(now, new)?;
-        Ok(Self {
-            id,
-            encoding,
-            payload: Vec::new(),
-            key: Vec::new(),
-        })
+        Ok(Self { id, encoding, payload: Vec::new(), key: Vec::new() })
     }
 
     pub(crate) fn write<T: Data>(
@@ -136,12 +121,7 @@ impl Outlet {
         }
         self.key.clear();
         let key_hash = value.key(self.encoding, &mut self.key)?;
-        let sample = NewSample {
-            kind,
-            payload: &self.payload,
-            key: &self.key,
-            key_hash,
-        };
+        let sample = NewSample { kind, payload: &self.payload, key: &self.key, key_hash };
         Ok(participant.write(now, self.id, &sample)?)
     }
 }
@@ -257,10 +237,7 @@ impl<T: Data> Publication<T> {
             separates: options.separates,
         };
         let outlet = Outlet::open(participant, now, new)?;
-        Ok(Self {
-            outlet,
-            of: PhantomData,
-        })
+        Ok(Self { outlet, of: PhantomData })
     }
 
     /// Returns the writer.
@@ -278,8 +255,7 @@ impl<T: Data> Publication<T> {
         now: Instant,
         value: &T,
     ) -> Result<SequenceNumber, PublishError> {
-        self.outlet
-            .write(participant, now, ChangeKind::Alive, value)
+        self.outlet.write(participant, now, ChangeKind::Alive, value)
     }
 
     /// Disposes of the instance of a value.
@@ -292,8 +268,7 @@ impl<T: Data> Publication<T> {
         now: Instant,
         value: &T,
     ) -> Result<SequenceNumber, PublishError> {
-        self.outlet
-            .write(participant, now, ChangeKind::Disposed, value)
+        self.outlet.write(participant, now, ChangeKind::Disposed, value)
     }
 
     /// Unregisters the instance of a value: this writer no longer writes it.
@@ -306,8 +281,7 @@ impl<T: Data> Publication<T> {
         now: Instant,
         value: &T,
     ) -> Result<SequenceNumber, PublishError> {
-        self.outlet
-            .write(participant, now, ChangeKind::Unregistered, value)
+        self.outlet.write(participant, now, ChangeKind::Unregistered, value)
     }
 
     /// Begins a coherent set: samples published from now on belong together.
@@ -373,11 +347,7 @@ impl<T: Data> Subscription<T> {
             subscriber: options.subscriber,
         };
         let id = participant.add_reader(now, new)?;
-        Ok(Self {
-            id,
-            malformed: 0,
-            of: PhantomData,
-        })
+        Ok(Self { id, malformed: 0, of: PhantomData })
     }
 
     /// Returns the reader.

@@ -16,10 +16,7 @@ pub(super) fn apply(root: &mut Value, source: u32, text: &Source, sink: &mut Sin
     let Some(value) = tree::parse(source, &text.text, sink) else {
         return;
     };
-    let start = Span {
-        end: value.span.start,
-        ..value.span
-    };
+    let start = Span { end: value.span.start, ..value.span };
     let added = flows_of(value);
     if added.is_empty() {
         let title = format!("no flow found in `{}`", text.name);
@@ -40,10 +37,7 @@ pub(super) fn apply(root: &mut Value, source: u32, text: &Source, sink: &mut Sin
         None => entries.push(Entry {
             key: "flows".to_owned(),
             key_span: start,
-            value: Value {
-                span: start,
-                data: Data::List(added),
-            },
+            value: Value { span: start, data: Data::List(added) },
         }),
     }
 }
@@ -74,10 +68,9 @@ fn flows_of(value: Value) -> Vec<Value> {
     match value.data {
         Data::Null => Vec::new(),
         Data::List(items) => items,
-        Data::Map(entries) if entries.len() == 1 && entries[0].key == "flows" => entries
-            .into_iter()
-            .flat_map(|e| flows_of(e.value))
-            .collect(),
+        Data::Map(entries) if entries.len() == 1 && entries[0].key == "flows" => {
+            entries.into_iter().flat_map(|e| flows_of(e.value)).collect()
+        }
         Data::Scalar(_) | Data::Map(_) => vec![value],
     }
 }

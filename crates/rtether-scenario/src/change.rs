@@ -14,11 +14,7 @@ pub struct Override {
 impl Override {
     /// Creates the override of `path` made by an option.
     pub fn new(flag: &'static str, path: impl Into<String>, value: impl Into<String>) -> Self {
-        Self {
-            path: path.into(),
-            value: value.into(),
-            flag,
-        }
+        Self { path: path.into(), value: value.into(), flag }
     }
 
     /// Parses `PATH=VALUE` of `--set`; `None` without `=` or without a path.

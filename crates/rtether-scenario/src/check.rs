@@ -38,10 +38,8 @@ pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant, overload: Severity) 
     loops(reader, plant, &routing);
     let domains = Domains::new(&plant.network);
     domain::check(reader, plant, &domains);
-    let mut walk = Walk {
-        used: vec![false; plant.network.nodes.len()],
-        unconnected: BTreeSet::new(),
-    };
+    let mut walk =
+        Walk { used: vec![false; plant.network.nodes.len()], unconnected: BTreeSet::new() };
     router::check(reader, plant);
     redundancy::check(reader, plant, &routing);
     admission::check(reader, plant, &routing);
@@ -134,10 +132,7 @@ impl Walk {
         let name = |node: NodeId| quote(&network.node(node).name);
         let span = plant.flow_spans[index];
         let (talker, to) = (name(flow.talker), name(listener));
-        let from_to = format!(
-            "flow {} runs from {talker} to {to}{back}",
-            quote(&flow.name)
-        );
+        let from_to = format!("flow {} runs from {talker} to {to}{back}", quote(&flow.name));
         let diagnostic = match error {
             RouteError::Unconnected { node } => {
                 if !self.unconnected.insert(node) {
@@ -222,11 +217,7 @@ fn vlan(plant: &Plant, index: usize, port: PortId, vid: Vid, from_to: String) ->
     let setting = switch.and_then(|switch| switch.ports.get(usize::from(port.port)));
     let (remedy, key, value) =
         if let Some(PortVlan::Trunk { allowed, .. }) = setting.map(|port| &port.vlan) {
-            let all = allowed
-                .iter()
-                .flatten()
-                .map(|vid| vid.get())
-                .chain([number]);
+            let all = allowed.iter().flatten().map(|vid| vid.get()).chain([number]);
             let all: Vec<String> = all.map(|vid| vid.to_string()).collect();
             let remedy = format!("add {number} to the `trunk` of port {own}; {source}");
             (remedy, "trunk", format!("[{}]", all.join(", ")))
@@ -235,32 +226,16 @@ fn vlan(plant: &Plant, index: usize, port: PortId, vid: Vid, from_to: String) ->
                 format!("set `port_settings: {{ {own}: {{ access: {number} }} }}` there; {source}");
             (remedy, "access", number.to_string())
         };
-    let settings = format!(
-        "switches.{}.port_settings",
-        plant.network.node(port.node).name
-    );
+    let settings = format!("switches.{}.port_settings", plant.network.node(port.node).name);
     // The same value, by how much of its place is there.
     let changes = vec![
         Override::new("edit", format!("{settings}.{own}.{key}"), value.clone()),
-        Override::new(
-            "edit",
-            format!("{settings}.{own}"),
-            format!("{{ {key}: {value} }}"),
-        ),
-        Override::new(
-            "edit",
-            settings,
-            format!("{{ {own}: {{ {key}: {value} }} }}"),
-        ),
+        Override::new("edit", format!("{settings}.{own}"), format!("{{ {key}: {value} }}")),
+        Override::new("edit", settings, format!("{{ {own}: {{ {key}: {value} }} }}")),
     ];
-    Diagnostic::new(
-        &codes::VLAN_SEPARATION,
-        title,
-        plant.flow_spans[index],
-        from_to,
-    )
-    .also(plant.node_spans[port.node.index()], label)
-    .help(Help::from(remedy).sets(changes))
+    Diagnostic::new(&codes::VLAN_SEPARATION, title, plant.flow_spans[index], from_to)
+        .also(plant.node_spans[port.node.index()], label)
+        .help(Help::from(remedy).sets(changes))
 }
 
 /// Returns a port in words, counted from 1: "port 3 of switch `sw1`".
@@ -327,9 +302,7 @@ struct Floods {
 /// Returns whether other loops of the plant are of interest.
 fn report_loop(reader: &mut Reader<'_>, plant: &Plant, links: &[LinkId], free: Floods) -> bool {
     let network = &plant.network;
-    let ends = links
-        .iter()
-        .flat_map(|link| network.links[link.index()].ends);
+    let ends = links.iter().flat_map(|link| network.links[link.index()].ends);
     let members: BTreeSet<NodeId> = ends.map(|end| end.node).collect();
     let culprit = members.iter().find_map(|&node| {
         if network.hub(node).is_some() {
@@ -350,15 +323,10 @@ fn report_loop(reader: &mut Reader<'_>, plant: &Plant, links: &[LinkId], free: F
         unsaid(reader, plant, &members, links);
         return false;
     };
-    let names: Vec<String> = members
-        .iter()
-        .take(8)
-        .map(|&member| quote(&network.node(member).name))
-        .collect();
+    let names: Vec<String> =
+        members.iter().take(8).map(|&member| quote(&network.node(member).name)).collect();
     let has_hub = members.iter().any(|&member| network.hub(member).is_some());
-    let has_switch = members
-        .iter()
-        .any(|&member| network.switch(member).is_some());
+    let has_switch = members.iter().any(|&member| network.switch(member).is_some());
     let kinds = match (has_hub, has_switch) {
         (true, true) => "hubs and switches",
         (true, false) => "hubs",
@@ -369,21 +337,17 @@ fn report_loop(reader: &mut Reader<'_>, plant: &Plant, links: &[LinkId], free: F
         return false;
     };
     let label = "this link closes the loop";
-    let mut diagnostic = Diagnostic::new(
-        &codes::NETWORK_LOOP,
-        title,
-        plant.link_spans[last.index()],
-        label,
-    )
-    .also(plant.node_spans[node.index()], why)
-    .help("add `standby: true` to this link, as a spanning tree would block it")
-    .help_if((!has_hub && !free.requests).then_some(
-        "or use `addresses: static` and `multicast: managed`, which follow shortest paths",
-    ))
-    .help_if(
-        (!has_hub && !free.requests)
-            .then_some("or give every flow a `route`: then nothing is flooded"),
-    );
+    let mut diagnostic =
+        Diagnostic::new(&codes::NETWORK_LOOP, title, plant.link_spans[last.index()], label)
+            .also(plant.node_spans[node.index()], why)
+            .help("add `standby: true` to this link, as a spanning tree would block it")
+            .help_if((!has_hub && !free.requests).then_some(
+                "or use `addresses: static` and `multicast: managed`, which follow shortest paths",
+            ))
+            .help_if(
+                (!has_hub && !free.requests)
+                    .then_some("or give every flow a `route`: then nothing is flooded"),
+            );
     for link in others.iter().take(6) {
         diagnostic = diagnostic.also(plant.link_spans[link.index()], "part of the loop");
     }
@@ -401,13 +365,9 @@ fn unsaid(reader: &mut Reader<'_>, plant: &Plant, members: &BTreeSet<NodeId>, li
         return;
     }
     let names = members.iter().take(8);
-    let names: Vec<String> = names
-        .map(|&node| quote(&plant.network.node(node).name))
-        .collect();
-    let title = format!(
-        "switches {} form a ring, and no link of it is on standby",
-        names.join(", ")
-    );
+    let names: Vec<String> = names.map(|&node| quote(&plant.network.node(node).name)).collect();
+    let title =
+        format!("switches {} form a ring, and no link of it is on standby", names.join(", "));
     let label = "frames take the shortest path over all links";
     let why = "says nothing of `addresses`, which are then static";
     reader.report(

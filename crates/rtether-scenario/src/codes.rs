@@ -33,21 +33,11 @@ pub struct Code {
 }
 
 const fn error(name: &'static str, summary: &'static str, advice: &'static str) -> Code {
-    Code {
-        name,
-        severity: Severity::Error,
-        summary,
-        advice,
-    }
+    Code { name, severity: Severity::Error, summary, advice }
 }
 
 const fn warning(name: &'static str, summary: &'static str, advice: &'static str) -> Code {
-    Code {
-        name,
-        severity: Severity::Warning,
-        summary,
-        advice,
-    }
+    Code { name, severity: Severity::Warning, summary, advice }
 }
 
 pub(super) static SYNTAX: Code = error(
@@ -163,11 +153,8 @@ pub(super) static UNKNOWN_STACK: Code = error(
     "Stacks are declared under `stacks:`; `zero` is always there and costs no time, and some \
      [stacks of papers](scenario.md#built-in-stacks) are built in.",
 );
-pub(super) static UNKNOWN_PORT: Code = error(
-    "unknown-port",
-    "A port that the switch or hub does not have.",
-    "Ports count from 1.",
-);
+pub(super) static UNKNOWN_PORT: Code =
+    error("unknown-port", "A port that the switch or hub does not have.", "Ports count from 1.");
 pub(super) static WRONG_END: Code = error(
     "wrong-end",
     "The end of a link is a switch or hub without a port, or an end station with one.",
@@ -393,16 +380,10 @@ pub(super) static NOTHING_TO_RUN: Code = error(
     "There are no flows.",
     "Without traffic there is no latency to measure.",
 );
-pub(super) static WARMUP_TOO_LONG: Code = error(
-    "warmup-too-long",
-    "The warm-up is as long as the run.",
-    "Nothing would be measured.",
-);
-pub(super) static NEVER_STARTS: Code = warning(
-    "never-starts",
-    "A flow starts after the end of the run.",
-    "It would send nothing.",
-);
+pub(super) static WARMUP_TOO_LONG: Code =
+    error("warmup-too-long", "The warm-up is as long as the run.", "Nothing would be measured.");
+pub(super) static NEVER_STARTS: Code =
+    warning("never-starts", "A flow starts after the end of the run.", "It would send nothing.");
 pub(super) static UNMATCHED_ACCEPT: Code = error(
     "unmatched-accept",
     "A line of `accept:` matches no flow.",

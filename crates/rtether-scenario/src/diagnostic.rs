@@ -67,10 +67,7 @@ impl Diagnostic {
             severity: code.severity,
             code: code.name,
             title: title.into(),
-            primary: Label {
-                span,
-                text: label.into(),
-            },
+            primary: Label { span, text: label.into() },
             secondary: Vec::new(),
             help: Vec::new(),
         }
@@ -78,10 +75,7 @@ impl Diagnostic {
 
     #[must_use]
     pub(super) fn also(mut self, span: Span, label: impl Into<String>) -> Self {
-        self.secondary.push(Label {
-            span,
-            text: label.into(),
-        });
+        self.secondary.push(Label { span, text: label.into() });
         self
     }
 
@@ -168,11 +162,7 @@ impl Sink {
             let span = self.list.last().map_or(Span::default(), |d| d.primary.span);
             let title = format!("{} more mistakes are not shown", self.dropped);
             let label = "the last one shown is here";
-            let severity = if self.errors > 0 {
-                Severity::Error
-            } else {
-                Severity::Warning
-            };
+            let severity = if self.errors > 0 { Severity::Error } else { Severity::Warning };
             let rest = Diagnostic::new(&TOO_MANY_MISTAKES, title, span, label);
             self.list.push(rest.with_severity(severity));
         }
@@ -185,10 +175,7 @@ impl Sink {
 pub fn quote(word: &str) -> String {
     const LONGEST: usize = 60;
     let clean: Cow<'_, str> = if word.chars().any(is_unseen) {
-        word.chars()
-            .map(|c| if is_unseen(c) { ' ' } else { c })
-            .collect::<String>()
-            .into()
+        word.chars().map(|c| if is_unseen(c) { ' ' } else { c }).collect::<String>().into()
     } else {
         word.into()
     };

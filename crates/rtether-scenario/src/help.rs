@@ -111,12 +111,7 @@ pub(super) enum Proposal {
 
 impl Help {
     fn new(text: String, proposal: Proposal, is_certain: bool) -> Self {
-        Self {
-            text,
-            edit: None,
-            proposal: Some(proposal),
-            is_certain,
-        }
+        Self { text, edit: None, proposal: Some(proposal), is_certain }
     }
 
     /// Proposes to write something that follows from what is there.
@@ -187,12 +182,7 @@ impl Help {
 
 impl From<String> for Help {
     fn from(text: String) -> Self {
-        Self {
-            text,
-            edit: None,
-            proposal: None,
-            is_certain: false,
-        }
+        Self { text, edit: None, proposal: None, is_certain: false }
     }
 }
 

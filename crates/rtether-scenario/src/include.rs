@@ -28,9 +28,8 @@ const MAX_FILES: usize = 64;
 /// Most files between the scenario and one that is included, that one counted.
 const MAX_DEPTH: usize = 8;
 /// Keys of which an included file may have more: maps of names, and lists.
-const PARTS: &[&str] = &[
-    "stacks", "nodes", "switches", "routers", "hubs", "links", "flows", "assumed",
-];
+const PARTS: &[&str] =
+    &["stacks", "nodes", "switches", "routers", "hubs", "links", "flows", "assumed"];
 /// Other keys that an included file may have.
 const OTHERS: &[&str] = &["rtether", "include", "changes"];
 
@@ -191,16 +190,12 @@ impl Merger<'_> {
             let title = format!("{} is no part of a scenario", quote(&name));
             let label = "its first key is none of scenarios";
             let wrong = Diagnostic::new(&codes::UNREAD_FILE, title, span, label);
-            self.sink
-                .push(wrong.help(format!("it may have {}", PARTS.join(", "))));
+            self.sink.push(wrong.help(format!("it may have {}", PARTS.join(", "))));
             return None;
         }
         let source = u32::try_from(self.sources.len()).ok()?;
         let value = tree::parse(source, &text, self.sink);
-        self.sources.push(Source {
-            name: name.clone(),
-            text,
-        });
+        self.sources.push(Source { name: name.clone(), text });
         let value = value?;
         self.values = self.values.saturating_add(value.count());
         if self.values > MAX_VALUES {
@@ -258,8 +253,7 @@ impl Merger<'_> {
                     let label = "this program reads version 1";
                     let code = &codes::UNSUPPORTED_VERSION;
                     let wrong = Diagnostic::new(code, title, entry.value.span, label);
-                    self.sink
-                        .push(wrong.help(Help::write("rtether: 1").certain(false)));
+                    self.sink.push(wrong.help(Help::write("rtether: 1").certain(false)));
                 }
                 continue;
             }
@@ -317,8 +311,7 @@ impl Merger<'_> {
                     known.value.kind()
                 );
                 let wrong = Diagnostic::new(&codes::WRONG_TYPE, title, span, "");
-                self.sink
-                    .push(wrong.also(known.value.span, "the other one"));
+                self.sink.push(wrong.also(known.value.span, "the other one"));
             }
         }
     }
@@ -326,9 +319,8 @@ impl Merger<'_> {
     /// Adds entries to a map, but none whose name it has.
     fn extend(&mut self, entries: &mut Vec<Entry>, more: Vec<Entry>) {
         let names = entries.iter();
-        let names: BTreeMap<String, Span> = names
-            .map(|entry| (entry.key.clone(), entry.key_span))
-            .collect();
+        let names: BTreeMap<String, Span> =
+            names.map(|entry| (entry.key.clone(), entry.key_span)).collect();
         for entry in more {
             let Some(&first) = names.get(&entry.key) else {
                 entries.push(entry);
@@ -338,8 +330,7 @@ impl Merger<'_> {
             let code = &codes::DUPLICATE_KEY;
             let twice = Diagnostic::new(code, title, entry.key_span, "the second one");
             let help = "give one of them another name, or replace its values under `changes`";
-            self.sink
-                .push(twice.also(first, "the first one").help(help));
+            self.sink.push(twice.also(first, "the first one").help(help));
         }
     }
 }
@@ -363,10 +354,7 @@ fn begins_as_part(text: &str) -> bool {
     let Some(line) = line.strip_prefix('{') else {
         return is_part(line);
     };
-    let rest = text
-        .split_once('{')
-        .map_or(line, |(_, rest)| rest)
-        .trim_start();
+    let rest = text.split_once('{').map_or(line, |(_, rest)| rest).trim_start();
     rest.starts_with('}') || is_part(rest)
 }
 
@@ -403,11 +391,7 @@ fn resolve(base: &str, path: &str) -> Result<String, &'static str> {
             part => parts.push(part),
         }
     }
-    let lead = if folder.starts_with('/') || path.starts_with('/') {
-        "/"
-    } else {
-        ""
-    };
+    let lead = if folder.starts_with('/') || path.starts_with('/') { "/" } else { "" };
     match parts.last() {
         None | Some(&".." | &"-") => Err("write the name of a file"),
         Some(_) => Ok(format!("{lead}{}", parts.join("/"))),
@@ -425,11 +409,7 @@ mod tests {
     fn one_key_names_files() {
         let of_files = |key: &&crate::keys::Key| {
             let mut words = key.example.split(['[', ']', '{', '}', ',', ' ', '"']);
-            words.any(|word| {
-                [".yaml", ".json", ".csv"]
-                    .iter()
-                    .any(|end| word.ends_with(end))
-            })
+            words.any(|word| [".yaml", ".json", ".csv"].iter().any(|end| word.ends_with(end)))
         };
         let sections = SECTIONS.iter().chain(SHIM_SECTIONS);
         let keys = sections.flat_map(|section| section.keys).filter(of_files);
@@ -485,15 +465,7 @@ mod tests {
         ] {
             assert_eq!(resolve(base, path).as_deref(), Ok(whole), "{base} {path}");
         }
-        for path in [
-            "",
-            "/etc/passwd",
-            "C:/plant.yaml",
-            "cells/",
-            "..",
-            "-",
-            "a\nb",
-        ] {
+        for path in ["", "/etc/passwd", "C:/plant.yaml", "cells/", "..", "-", "a\nb"] {
             assert!(resolve("plant.yaml", path).is_err(), "{path}");
         }
     }

@@ -88,10 +88,7 @@ pub fn tree(text: &str) -> Result<Value, Box<Diagnostic>> {
         (_, Some(mistake)) => Err(Box::new(mistake)),
         (Some(value), None) => Ok(value),
         // Unreachable: without a diagnostic there is a tree.
-        (None, None) => Ok(Value {
-            span: Span::default(),
-            data: Data::Null,
-        }),
+        (None, None) => Ok(Value { span: Span::default(), data: Data::Null }),
     }
 }
 
@@ -207,24 +204,20 @@ impl Loaded {
     /// Returns all diagnostics as one JSON array.
     pub fn json(&self) -> serde_json::Value {
         let list = self.diagnostics.iter();
-        list.map(|diagnostic| render::json(diagnostic, &self.sources))
-            .collect()
+        list.map(|diagnostic| render::json(diagnostic, &self.sources)).collect()
     }
 
     /// Returns all diagnostics as JSON, one object per line, without a trailing newline.
     pub fn json_lines(&self) -> String {
         let list = self.diagnostics.iter();
-        let lines: Vec<String> = list
-            .map(|diagnostic| render::json(diagnostic, &self.sources).to_string())
-            .collect();
+        let lines: Vec<String> =
+            list.map(|diagnostic| render::json(diagnostic, &self.sources).to_string()).collect();
         lines.join("\n")
     }
 
     /// Returns whether any diagnostic is an error.
     pub fn has_errors(&self) -> bool {
-        self.diagnostics
-            .iter()
-            .any(|diagnostic| diagnostic.severity == Severity::Error)
+        self.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
     }
 }
 
@@ -269,11 +262,7 @@ pub fn load_from(
     tried::try_edits(&mut loaded, |trial| {
         let text = if trial.source == 0 { &trial.text } else { text };
         let read = |path: &str| {
-            if path == trial.name {
-                Ok(trial.text.clone())
-            } else {
-                read(path)
-            }
+            if path == trial.name { Ok(trial.text.clone()) } else { read(path) }
         };
         load_once(source_name, text, &read, overrides, flows)
     });
@@ -288,10 +277,7 @@ fn load_once(
     overrides: &[Override],
     flows: &[Source],
 ) -> Loaded {
-    let mut sources = vec![Source {
-        name: source_name.to_owned(),
-        text: text.to_owned(),
-    }];
+    let mut sources = vec![Source { name: source_name.to_owned(), text: text.to_owned() }];
     sources.extend(overrides.iter().map(Override::source));
     sources.extend(flows.iter().cloned());
     let first_included = sources.len();
@@ -336,15 +322,7 @@ fn load_once(
             }
         }
     }
-    Loaded {
-        scenario,
-        without_added,
-        diagnostics,
-        sources,
-        places,
-        first_included,
-        stage,
-    }
+    Loaded { scenario, without_added, diagnostics, sources, places, first_included, stage }
 }
 
 fn lower_all(
@@ -352,10 +330,7 @@ fn lower_all(
     root: &Value,
     source_name: &str,
 ) -> Option<(Scenario, DeclarationSpans)> {
-    let start = Span {
-        end: root.span.start,
-        ..root.span
-    };
+    let start = Span { end: root.span.start, ..root.span };
     if matches!(root.data, Data::Null) {
         reader.report(
             Diagnostic::new(&codes::MISSING_KEY, "the file is empty", start, "")
@@ -372,12 +347,8 @@ fn lower_all(
     let mut plant = Plant::default();
     plant.network.partition = reader.meaning(&top, &keys::table::PARTITION);
     plant.partition_span = top.get("partition").map(|own| own.value.span);
-    let lower::Run {
-        plan: mut run,
-        stages,
-        overload,
-        places: run_places,
-    } = lower::run(reader, &top);
+    let lower::Run { plan: mut run, stages, overload, places: run_places } =
+        lower::run(reader, &top);
     lower::nodes(reader, &top, &mut plant);
     lower::switches(reader, &top, &mut plant);
     lower::routers(reader, &top, &mut plant);

@@ -235,11 +235,7 @@ impl Plant {
             return None;
         }
         let names = self.network.nodes.iter().map(|node| node.name.as_str());
-        let near = if reader.sink.is_full() {
-            None
-        } else {
-            suggest::nearest_name(name, names)
-        };
+        let near = if reader.sink.is_full() { None } else { suggest::nearest_name(name, names) };
         let title = format!("no node named {}", quote(name));
         let help = match near {
             Some(near) => {

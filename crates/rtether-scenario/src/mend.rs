@@ -53,11 +53,7 @@ fn at_place(
     text.get(range.clone())?;
     let (range, new) = change(text, range, proposal, is_misplaced)?;
     let place = spanned(at.source, text, range)?;
-    let new = if text.contains("\r\n") {
-        new.replace('\n', "\r\n")
-    } else {
-        new
-    };
+    let new = if text.contains("\r\n") { new.replace('\n', "\r\n") } else { new };
     Some((place, new))
 }
 
@@ -72,11 +68,7 @@ pub(super) fn spanned(source: u32, text: &str, range: Range<usize>) -> Option<Sp
         return None;
     }
     let octet = |at: usize| u32::try_from(at).ok();
-    Some(Span {
-        source,
-        start: octet(range.start)?,
-        end: octet(range.end)?,
-    })
+    Some(Span { source, start: octet(range.start)?, end: octet(range.end)? })
 }
 
 /// Returns where an entry that starts at `start` ends: before the comma, the closing bracket, the
@@ -134,11 +126,8 @@ fn change(text: &str, span: Range<usize>, proposal: &Proposal, beside: bool) -> 
         Proposal::Add(new) if new == "rtether: 1" => Some(first_line(text, new)),
         Proposal::Add(new) if beside && is_key => {
             let indent = &text[line_start(text, span.start)..span.start];
-            let joint = if indent.trim().is_empty() {
-                format!("\n{indent}")
-            } else {
-                ", ".to_owned()
-            };
+            let joint =
+                if indent.trim().is_empty() { format!("\n{indent}") } else { ", ".to_owned() };
             Some((span.start..span.start, format!("{new}{joint}")))
         }
         Proposal::Add(new) => Some(add_inside(text, &span, new, is_key)),
@@ -182,11 +171,7 @@ fn write_over(text: &str, mut span: Range<usize>, new: &str, is_key: bool) -> Op
             return None;
         }
         // A key without a value has no space behind it.
-        let joint = if text[..range.start].ends_with(':') {
-            " "
-        } else {
-            ""
-        };
+        let joint = if text[..range.start].ends_with(':') { " " } else { "" };
         return Some((range, format!("{joint}{value}")));
     }
     // A place that is not a key here is a value of several lines.
@@ -194,14 +179,10 @@ fn write_over(text: &str, mut span: Range<usize>, new: &str, is_key: bool) -> Op
 }
 
 fn add_inside(text: &str, span: &Range<usize>, new: &str, is_key: bool) -> Change {
-    let line_end = text[span.start..]
-        .find(['\r', '\n'])
-        .map_or(text.len(), |n| span.start + n);
+    let line_end = text[span.start..].find(['\r', '\n']).map_or(text.len(), |n| span.start + n);
     let line = line_start(text, span.start);
     let inside = text[line..span.start].rfind('{').map(|at| line + at);
-    let after = text[span.start..line_end]
-        .find('{')
-        .map(|at| span.start + at);
+    let after = text[span.start..line_end].find('{').map(|at| span.start + at);
     let own = text[span.start..].starts_with('{').then_some(span.start);
     let brace = if own.is_some() {
         own
@@ -228,11 +209,7 @@ fn add_inside(text: &str, span: &Range<usize>, new: &str, is_key: bool) -> Chang
 }
 
 fn remove(text: &str, span: &Range<usize>, key: &str) -> Option<Change> {
-    let from = if text[span.clone()] == *key {
-        span.start
-    } else {
-        line_start(text, span.start)
-    };
+    let from = if text[span.clone()] == *key { span.start } else { line_start(text, span.start) };
     let start = from + text[from..].find(&format!("{key}:"))?;
     let mut end = end_of_entry(text, start);
     let line = line_start(text, start);
@@ -241,11 +218,7 @@ fn remove(text: &str, span: &Range<usize>, key: &str) -> Option<Change> {
         let rest = &text[end..];
         let is_alone = rest.starts_with(['\n', '\r']) || rest.is_empty();
         let with_line = end + rest.find('\n').map_or(rest.len(), |at| at + 1);
-        let range = if is_alone {
-            line..with_line
-        } else {
-            start..end
-        };
+        let range = if is_alone { line..with_line } else { start..end };
         return Some((range, String::new()));
     }
     end += text[end..].len() - text[end..].trim_start_matches(' ').len();
@@ -256,11 +229,7 @@ fn remove(text: &str, span: &Range<usize>, key: &str) -> Option<Change> {
     if !text[end..].starts_with(|c: char| c.is_alphanumeric()) {
         begin = text[..start].trim_end_matches([' ', ',']).len();
     }
-    let joint = if text[..begin].ends_with('{') || begin == start {
-        ""
-    } else {
-        " "
-    };
+    let joint = if text[..begin].ends_with('{') || begin == start { "" } else { " " };
     Some((begin..end, joint.to_owned()))
 }
 
@@ -277,8 +246,6 @@ fn close(text: &str, opened: usize, sign: &str) -> Change {
 impl Diagnostic {
     /// Returns the edits that it proposes, with the lines of help that stand for them.
     pub fn edits(&self) -> impl Iterator<Item = (&Help, &Edit)> {
-        self.help
-            .iter()
-            .filter_map(|help| Some((help, help.edit.as_ref()?)))
+        self.help.iter().filter_map(|help| Some((help, help.edit.as_ref()?)))
     }
 }

@@ -32,10 +32,7 @@ const MADE: &[&str] = &[
 impl Override {
     /// Returns the text shown in diagnostics.
     pub(super) fn source(&self) -> Source {
-        Source {
-            name: self.flag.to_owned(),
-            text: self.text(),
-        }
+        Source { name: self.flag.to_owned(), text: self.text() }
     }
 
     pub(super) fn apply(&self, root: &mut Value, source: u32, sink: &mut Sink) {
@@ -51,11 +48,7 @@ impl Override {
         shift_spans(&mut value, shift);
         let first = self.path.split(['.', '[']).next().unwrap_or("");
         if ["include", "changes"].contains(&first) {
-            let span = Span {
-                source,
-                start: 0,
-                end: u32::try_from(first.len()).unwrap_or(0),
-            };
+            let span = Span { source, start: 0, end: u32::try_from(first.len()).unwrap_or(0) };
             let title = format!("`{first}` can only be written in a file");
             let label = "files are read before values are replaced";
             let wrong = Diagnostic::new(&codes::UNKNOWN_PATH, title, span, label);
@@ -66,11 +59,7 @@ impl Override {
         }
         let path = Path {
             text: &self.path,
-            start: Span {
-                source,
-                start: 0,
-                end: 0,
-            },
+            start: Span { source, start: 0, end: 0 },
             stacks: stacks(root),
         };
         if let Err(diagnostic) = path.put(root, 0, value) {
@@ -87,10 +76,7 @@ pub(super) fn put(root: &mut Value, change: &Entry) -> Result<(), Box<Diagnostic
     let lead = u32::from(width > change.key.len());
     let path = Path {
         text: &change.key,
-        start: Span {
-            start: key.start + lead,
-            ..key
-        },
+        start: Span { start: key.start + lead, ..key },
         stacks: stacks(root),
     };
     path.put(root, 0, change.value.clone())
@@ -184,11 +170,7 @@ impl Path<'_> {
             let at = u32::try_from(at).unwrap_or(u32::MAX);
             self.start.start.saturating_add(at)
         };
-        Span {
-            source: self.start.source,
-            start: limit(start),
-            end: limit(end),
-        }
+        Span { source: self.start.source, start: limit(start), end: limit(end) }
     }
 
     fn put(&self, at: &mut Value, offset: usize, value: Value) -> Result<(), Box<Diagnostic>> {
@@ -206,9 +188,7 @@ impl Path<'_> {
                         } else {
                             n.to_string()
                         };
-                        by_name
-                            .or_else(|| prefix(rest, &position))
-                            .map(|len| (len, n))
+                        by_name.or_else(|| prefix(rest, &position)).map(|len| (len, n))
                     })
                     .max_by_key(|&(length, n)| (length, std::cmp::Reverse(n)));
                 let Some((length, position)) = found else {
@@ -217,9 +197,7 @@ impl Path<'_> {
                     let count = items.len();
                     let positions = format!("positions go from 0 to {}", count.max(1) - 1);
                     let has_positions = names.is_empty() && count > 0;
-                    return Err(Box::new(
-                        unknown.help_if(has_positions.then_some(positions)),
-                    ));
+                    return Err(Box::new(unknown.help_if(has_positions.then_some(positions))));
                 };
                 if offset + length == self.text.len() {
                     items[position] = value;
@@ -269,9 +247,7 @@ impl Path<'_> {
         }
         let (key, more) = rest.split_once(['.', '[']).unwrap_or((rest, ""));
         let last = key.len() == rest.len();
-        let collection = [
-            "nodes", "switches", "routers", "hubs", "stacks", "flows", "links",
-        ];
+        let collection = ["nodes", "switches", "routers", "hubs", "stacks", "flows", "links"];
         // `nodes.hmi2=...` would declare a node without a link; a misspelling is more likely.
         let in_collection = self.text[..offset].trim_end_matches(['.', '[']);
         if key.is_empty()

@@ -80,11 +80,7 @@ impl Scenario {
     /// those of all flows. No plant has both.
     pub fn flow_name(&self, flow: FlowId) -> &str {
         let flow = self.flows.get(flow.index());
-        let messages = if self.network.admission.is_some() {
-            "admission"
-        } else {
-            "ARP"
-        };
+        let messages = if self.network.admission.is_some() { "admission" } else { "ARP" };
         flow.map_or(messages, |flow| &flow.name)
     }
 }
@@ -230,10 +226,7 @@ impl Requirement {
     /// Returns the requirement of `accept: proved`: the default, plus a bound within every
     /// deadline.
     pub fn proved_for_all() -> Self {
-        Self {
-            bound: Some(Limit::Deadline),
-            ..Self::default_for_all()
-        }
+        Self { bound: Some(Limit::Deadline), ..Self::default_for_all() }
     }
 
     /// Returns whether it applies to this flow: by name, class, or a pattern with `*`.

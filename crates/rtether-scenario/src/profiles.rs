@@ -70,26 +70,16 @@ const fn cndep(ns: i64, max_us: i64, outliers_us: i64, per_million: u32) -> EndS
 
 const fn jitter(spread: Spread, per_million: u32, max: Duration) -> Jitter {
     let min = Duration::ZERO;
-    let outliers = Some(Outliers {
-        per_million,
-        min,
-        max,
-    });
+    let outliers = Some(Outliers { per_million, min, max });
     Jitter { spread, outliers }
 }
 
 const fn cost(ns: i64, ps_per_octet: i64) -> Cost {
-    Cost {
-        base: Duration::from_ns(ns),
-        per_octet: Duration::from_ps(ps_per_octet),
-    }
+    Cost { base: Duration::from_ns(ns), per_octet: Duration::from_ps(ps_per_octet) }
 }
 
 const NO_COST: Cost = cost(0, 0);
-const NO_JITTER: Jitter = Jitter {
-    spread: Spread::None,
-    outliers: None,
-};
+const NO_JITTER: Jitter = Jitter { spread: Spread::None, outliers: None };
 
 /// One pass through the board's stack: four of them are 404 us of the 700 us round trip.
 pub const VXWORKS_DATAGRAM: Duration = Duration::from_us(101);
@@ -101,27 +91,18 @@ pub const VXWORKS_SEGMENT: Duration = Duration::from_us(50);
 fn vxworks() -> EndStation {
     let max = Duration::from_ns(24_200);
     // Fitted costs are means and include the mean jitter, max / 2.
-    let cost = |mean| Cost {
-        base: mean - max / 2,
-        ..NO_COST
-    };
+    let cost = |mean| Cost { base: mean - max / 2, ..NO_COST };
     EndStation::new(Stack::Rtos(RtosStack {
         datagram: cost(VXWORKS_DATAGRAM),
         segment: cost(VXWORKS_SEGMENT),
         acknowledgement: cost(Duration::from_us(25)),
-        jitter: Jitter {
-            spread: Spread::Uniform { max },
-            outliers: None,
-        },
+        jitter: Jitter { spread: Spread::Uniform { max }, outliers: None },
     }))
 }
 
 /// The driver queue holds more than a TCP window for each of several connections.
 fn pc_tcp() -> EndStation {
-    EndStation {
-        driver_queue: Bytes::new(10_000_000),
-        ..EndStation::new(Stack::Zero)
-    }
+    EndStation { driver_queue: Bytes::new(10_000_000), ..EndStation::new(Stack::Zero) }
 }
 
 const SKEIE: &str =
@@ -185,11 +166,7 @@ mod tests {
     fn names_are_unique_and_not_taken() {
         for (at, profile) in PROFILES.iter().enumerate() {
             assert_ne!(profile.name, "zero");
-            assert!(
-                PROFILES[..at]
-                    .iter()
-                    .all(|other| other.name != profile.name)
-            );
+            assert!(PROFILES[..at].iter().all(|other| other.name != profile.name));
         }
     }
 

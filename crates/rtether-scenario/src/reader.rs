@@ -75,11 +75,7 @@ pub(super) struct Reader<'s> {
 
 impl<'s> Reader<'s> {
     pub(super) fn new(sink: Sink, sources: &'s [Source]) -> Self {
-        Self {
-            sink,
-            sources,
-            is_whole: false,
-        }
+        Self { sink, sources, is_whole: false }
     }
 
     pub(super) fn report(&mut self, diagnostic: Diagnostic) {
@@ -117,13 +113,7 @@ impl<'s> Reader<'s> {
                 recovered.push((near, position));
             }
         }
-        Some(Fields {
-            section,
-            owner,
-            at,
-            entries,
-            recovered,
-        })
+        Some(Fields { section, owner, at, entries, recovered })
     }
 
     /// Reports an unknown key and returns the key it may stand for.
@@ -137,9 +127,7 @@ impl<'s> Reader<'s> {
         {
             return None;
         }
-        let free = section
-            .names()
-            .filter(|name| entries.iter().all(|e| e.key != *name));
+        let free = section.names().filter(|name| entries.iter().all(|e| e.key != *name));
         let near = suggest::nearest(&entry.key, free);
         let help = near.map_or_else(
             || {
@@ -231,12 +219,7 @@ impl<'s> Reader<'s> {
         why: impl Into<String>,
     ) {
         let title = format!("`{key}` must be {rule}, found {found}");
-        self.report(Diagnostic::new(
-            &codes::VALUE_OUT_OF_RANGE,
-            title,
-            span,
-            why,
-        ));
+        self.report(Diagnostic::new(&codes::VALUE_OUT_OF_RANGE, title, span, why));
     }
 
     /// Reports keys that do not apply here, with the reason.
@@ -280,11 +263,7 @@ impl<'s> Reader<'s> {
         if range.is_empty() {
             return span;
         }
-        Span {
-            source: span.source,
-            start: at(range.start),
-            end: at(range.end),
-        }
+        Span { source: span.source, start: at(range.start), end: at(range.end) }
     }
 }
 
@@ -309,9 +288,7 @@ fn proposed_map(value: &Value, section: &'static Section) -> Option<Help> {
     };
     let written = keys.clone().find(|key| takes(key, text));
     // Include the other required keys.
-    let others = needed
-        .iter()
-        .filter(|key| written.is_none_or(|w| w.name != key.name));
+    let others = needed.iter().filter(|key| written.is_none_or(|w| w.name != key.name));
     let others = others.map(|key| format!("{}: {}", key.name, key.example));
     let own = written.map(|key| format!("{}: {text}", key.name));
     let mut entries: Vec<String> = own.into_iter().chain(others).collect();
@@ -327,9 +304,7 @@ fn proposed_map(value: &Value, section: &'static Section) -> Option<Help> {
 pub(super) fn found(text: &str) -> String {
     let number = !text.is_empty()
         && text.len() <= 30
-        && text
-            .chars()
-            .all(|c| c.is_ascii_digit() || "+-._e".contains(c));
+        && text.chars().all(|c| c.is_ascii_digit() || "+-._e".contains(c));
     if number { text.to_owned() } else { quote(text) }
 }
 

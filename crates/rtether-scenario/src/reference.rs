@@ -36,13 +36,7 @@ pub fn keys() -> String {
          Devices of papers; `stack: NAME` at a node, without a declaration.\n\n\
          | name | what it costs | source |\n|---|---|---|\n",
     );
-    for Profile {
-        name,
-        description,
-        source,
-        ..
-    } in PROFILES
-    {
+    for Profile { name, description, source, .. } in PROFILES {
         let _ = writeln!(out, "| `{name}` | {description} | {source} |");
     }
     out

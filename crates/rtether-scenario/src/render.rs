@@ -33,10 +33,7 @@ pub fn text(diagnostic: &Diagnostic, sources: &[Source], style: Style) -> String
         Style::Plain => Renderer::plain(),
         Style::Colored => Renderer::styled(),
     };
-    let mut out = renderer
-        .decor_style(DecorStyle::Ascii)
-        .term_width(120)
-        .render(&report);
+    let mut out = renderer.decor_style(DecorStyle::Ascii).term_width(120).render(&report);
     out.push('\n');
     out
 }
@@ -46,12 +43,7 @@ fn snippets<'a>(
     sources: &'a [Source],
 ) -> Vec<Snippet<'a, annotate_snippets::Annotation<'a>>> {
     let mut places = vec![(AnnotationKind::Primary, &diagnostic.primary)];
-    places.extend(
-        diagnostic
-            .secondary
-            .iter()
-            .map(|label| (AnnotationKind::Context, label)),
-    );
+    places.extend(diagnostic.secondary.iter().map(|label| (AnnotationKind::Context, label)));
     let mut order: Vec<u32> = places.iter().map(|(_, label)| label.span.source).collect();
     order.dedup();
     let mut done = Vec::new();
@@ -64,11 +56,7 @@ fn snippets<'a>(
             continue;
         }
         done.push(source_id);
-        let here = || {
-            places
-                .iter()
-                .filter(|(_, label)| label.span.source == source_id)
-        };
+        let here = || places.iter().filter(|(_, label)| label.span.source == source_id);
         let ranges = here().map(|(_, label)| range(label.span, &source.text));
         let window = window(&source.text, ranges);
         let annotations = here().map(|(kind, label)| {
@@ -77,10 +65,7 @@ fn snippets<'a>(
             let (start, end) = (range.start - window.start, range.end - window.start);
             kind.span(start..end).label(text)
         });
-        let (line, _) = position(
-            &source.text,
-            u32::try_from(window.start).unwrap_or(u32::MAX),
-        );
+        let (line, _) = position(&source.text, u32::try_from(window.start).unwrap_or(u32::MAX));
         list.push(
             Snippet::source(&source.text[window.clone()])
                 .line_start(line)
@@ -97,9 +82,8 @@ fn window(
     text: &str,
     ranges: impl Iterator<Item = std::ops::Range<usize>>,
 ) -> std::ops::Range<usize> {
-    let (start, end) = ranges.fold((text.len(), 0), |(start, end), range| {
-        (start.min(range.start), end.max(range.end))
-    });
+    let (start, end) = ranges
+        .fold((text.len(), 0), |(start, end), range| (start.min(range.start), end.max(range.end)));
     let start = text[..start].rfind('\n').map_or(0, |at| at + 1);
     let end = end.max(start);
     start..text[end..].find('\n').map_or(text.len(), |at| end + at)
@@ -116,9 +100,7 @@ fn range(span: Span, text: &str) -> std::ops::Range<usize> {
         at
     };
     let (start, end) = (floor(span.start), floor(span.end));
-    let line = text[start..]
-        .find(['\n', '\r'])
-        .map_or(text.len(), |n| start + n);
+    let line = text[start..].find(['\n', '\r']).map_or(text.len(), |n| start + n);
     start..end.clamp(start, line.max(start))
 }
 
@@ -129,24 +111,17 @@ pub fn all(diagnostics: &[Diagnostic], sources: &[Source], style: Style) -> Stri
         out.push_str(&text(diagnostic, sources, style));
         out.push('\n');
     }
-    let count = |severity| {
-        diagnostics
-            .iter()
-            .filter(|d| d.severity == severity)
-            .count()
-    };
+    let count = |severity| diagnostics.iter().filter(|d| d.severity == severity).count();
     let plural = |count: usize, word: &str| match count {
         0 => None,
         1 => Some(format!("1 {word}")),
         n => Some(format!("{n} {word}s")),
     };
-    let parts: Vec<String> = [
-        plural(count(Severity::Error), "error"),
-        plural(count(Severity::Warning), "warning"),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
+    let parts: Vec<String> =
+        [plural(count(Severity::Error), "error"), plural(count(Severity::Warning), "warning")]
+            .into_iter()
+            .flatten()
+            .collect();
     if !parts.is_empty() {
         out.push_str(&parts.join(", "));
         out.push('\n');
@@ -183,11 +158,7 @@ pub fn json(diagnostic: &Diagnostic, sources: &[Source]) -> Value {
         object["help"] = line.into();
         Some(object)
     });
-    let mut spans = vec![place(
-        diagnostic.primary.span,
-        &diagnostic.primary.text,
-        true,
-    )];
+    let mut spans = vec![place(diagnostic.primary.span, &diagnostic.primary.text, true)];
     let secondary = diagnostic.secondary.iter();
     spans.extend(secondary.map(|label| place(label.span, &label.text, false)));
     json!({

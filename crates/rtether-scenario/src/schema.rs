@@ -63,11 +63,7 @@ fn map_of(section: &Section) -> Value {
         }
     }
     // Nothing at all lacks what is required.
-    let kinds = if required.is_empty() {
-        json!(["object", "null"])
-    } else {
-        json!("object")
-    };
+    let kinds = if required.is_empty() { json!(["object", "null"]) } else { json!("object") };
     let mut map = json!({
         "type": kinds,
         "description": section.description,
@@ -109,20 +105,9 @@ fn what_a_flow_needs() -> Value {
     };
     let is = |key: &str, word: &str| json!({ "required": [key], "properties": { key: { "const": word } } });
     json!([
+        any(&["size", "total", "transfers", "bursts"], vec![is("over", "tcp"), is("kind", "bulk")]),
         any(
-            &["size", "total", "transfers", "bursts"],
-            vec![is("over", "tcp"), is("kind", "bulk")]
-        ),
-        any(
-            &[
-                "period",
-                "rate",
-                "min_gap",
-                "total",
-                "transfers",
-                "bursts",
-                "kind"
-            ],
+            &["period", "rate", "min_gap", "total", "transfers", "bursts", "kind"],
             vec![is("over", "tcp")]
         ),
     ])
@@ -183,10 +168,7 @@ fn shape(kind: &Kind) -> Value {
         Kind::Statistics => {
             let names = STATISTIC.texts().join("|");
             let name = format!("^({names}|p[0-9]{{1,2}}(\\.[0-9]{{1,6}})?)$");
-            let limit = [
-                json!({ "const": "deadline" }),
-                shape(&Kind::Quantity(Quantity::Time)),
-            ];
+            let limit = [json!({ "const": "deadline" }), shape(&Kind::Quantity(Quantity::Time))];
             json!({
                 "type": "object",
                 "patternProperties": { name: { "anyOf": limit } },

@@ -22,10 +22,7 @@ impl Files {
     /// Reads the files again, without what options changed in them.
     pub(super) fn of(loaded: &Loaded) -> Self {
         let main = loaded.sources.first().cloned();
-        let main = main.unwrap_or_else(|| Source {
-            name: String::new(),
-            text: String::new(),
-        });
+        let main = main.unwrap_or_else(|| Source { name: String::new(), text: String::new() });
         let mut sink = Sink::default();
         let mut root = tree::parse(0, &main.text, &mut sink);
         let mut sources = vec![main];
@@ -36,11 +33,7 @@ impl Files {
         if let Some(root) = &mut root {
             include::merge(root, &read, &mut sources, &mut sink);
         }
-        Self {
-            root,
-            sources,
-            others: loaded.first_included.saturating_sub(1),
-        }
+        Self { root, sources, others: loaded.first_included.saturating_sub(1) }
     }
 
     /// Returns place and text of the edit that makes a change; `None` if the path is not there, or
@@ -95,9 +88,7 @@ pub(super) fn edit(root: &Value, sources: &[Source], change: &Override) -> Optio
     let line = text[..key].rfind('\n').map_or(0, |end| end + 1);
     let indent = text[line..key].chars().count();
     let behind = beside.value.span.end as usize;
-    let end = text[behind..]
-        .find('\n')
-        .map_or(text.len(), |at| behind + at);
+    let end = text[behind..].find('\n').map_or(text.len(), |at| behind + at);
     let end = line + text[line..end].trim_end().len();
     let end_of_line = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let new = format!("{end_of_line}{}{entry}", " ".repeat(indent));

@@ -32,10 +32,7 @@ pub struct Loaded {
 
 /// Reads a configuration. `name` is shown in diagnostics.
 pub fn load(name: &str, text: &str) -> Loaded {
-    let sources = [Source {
-        name: name.to_owned(),
-        text: text.to_owned(),
-    }];
+    let sources = [Source { name: name.to_owned(), text: text.to_owned() }];
     let mut sink = Sink::default();
     let root = tree::parse(0, text, &mut sink);
     let mut reader = Reader::new(sink, &sources);
@@ -67,10 +64,7 @@ fn lower_all(reader: &mut Reader<'_>, root: &Value) -> Option<(Backend, Settings
 
 /// Returns where to point for the file as a whole: its first key.
 fn start_of(root: &Value) -> Span {
-    let start = Span {
-        end: root.span.start,
-        ..root.span
-    };
+    let start = Span { end: root.span.start, ..root.span };
     match &root.data {
         Data::Map(entries) => entries.first().map_or(start, |entry| entry.key_span),
         Data::Null | Data::Scalar(_) | Data::List(_) => start,
@@ -91,24 +85,20 @@ impl Loaded {
     /// Returns all diagnostics as JSON, one object per line, without a trailing newline.
     pub fn json_lines(&self) -> String {
         let list = self.diagnostics.iter();
-        let lines: Vec<String> = list
-            .map(|diagnostic| render::json(diagnostic, &self.sources).to_string())
-            .collect();
+        let lines: Vec<String> =
+            list.map(|diagnostic| render::json(diagnostic, &self.sources).to_string()).collect();
         lines.join("\n")
     }
 
     /// Returns all diagnostics as one JSON array.
     pub fn json(&self) -> Json {
         let list = self.diagnostics.iter();
-        list.map(|diagnostic| render::json(diagnostic, &self.sources))
-            .collect()
+        list.map(|diagnostic| render::json(diagnostic, &self.sources)).collect()
     }
 
     /// Returns whether any diagnostic is an error.
     pub fn has_errors(&self) -> bool {
-        self.diagnostics
-            .iter()
-            .any(|diagnostic| diagnostic.severity == Severity::Error)
+        self.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
     }
 
     /// Adds a back end's refusal of an option as a diagnostic at that option.

@@ -32,18 +32,9 @@ pub(super) fn name(diagnostics: &mut Vec<Diagnostic>, sources: &[Source]) {
             _ if inside.starts_with(TYPOGRAPHIC) => Some(typographic(text, at)),
             _ => decimal_comma(text, at),
         };
-        if let Some(Slip {
-            title,
-            place,
-            label,
-            help,
-        }) = found
-        {
-            let place = Span {
-                source: span.source,
-                start: octet(place.start),
-                end: octet(place.end),
-            };
+        if let Some(Slip { title, place, label, help }) = found {
+            let place =
+                Span { source: span.source, start: octet(place.start), end: octet(place.end) };
             let named = Diagnostic::new(&SYNTAX, title, place, label).help_if(help);
             *diagnostic = if place.start < span.start && diagnostic.code == SYNTAX.name {
                 named.also(span, "here it must have been closed")
@@ -59,10 +50,7 @@ pub(super) fn name(diagnostics: &mut Vec<Diagnostic>, sources: &[Source]) {
         let within = |slip: &&Span| {
             slip.source == span.source && slip.start <= span.start && span.end <= slip.end
         };
-        explained
-            .iter()
-            .find(within)
-            .is_none_or(|slip| *slip == span && own.code == SYNTAX.name)
+        explained.iter().find(within).is_none_or(|slip| *slip == span && own.code == SYNTAX.name)
     });
     diagnostics.dedup();
 }
@@ -93,15 +81,10 @@ fn decimal_comma(text: &str, at: Range<usize>) -> Option<Slip> {
         Some(head) => head.trim_end_matches(is_digit).len(),
         None => at.start,
     };
-    let end = start
-        + text[start..]
-            .find(['\n', '}', ']', '#', '"'])
-            .unwrap_or(text.len() - start);
+    let end = start + text[start..].find(['\n', '}', ']', '#', '"']).unwrap_or(text.len() - start);
     let (whole, rest) = text[start..end].split_once(',')?;
     let rest = &rest[..rest.find(',').unwrap_or(rest.len())];
-    let part: &str = &rest[..rest
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(rest.len())];
+    let part: &str = &rest[..rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len())];
     let unit = rest[part.len()..].trim();
     // `[10, 20]` has a space, and `1,2` without a unit may be a list.
     let is_one = !whole.is_empty() && whole.chars().all(is_digit) && !part.is_empty();
@@ -125,15 +108,11 @@ fn typographic(text: &str, at: Range<usize>) -> Slip {
     let behind = &text[at.end..];
     let line = &behind[..behind.find('\n').unwrap_or(behind.len()).min(FAR)];
     // `“sw2:7”` was taken apart at the colon.
-    let closes = line
-        .find(TYPOGRAPHIC)
-        .filter(|_| !text[at.clone()].ends_with(TYPOGRAPHIC));
+    let closes = line.find(TYPOGRAPHIC).filter(|_| !text[at.clone()].ends_with(TYPOGRAPHIC));
     let closes = closes.filter(|end| !line[..*end].contains([',', '}', ']']));
     let rest = closes.map_or("", |end| &line[..end]);
     let sign = &line[rest.len()..];
-    let closing = closes
-        .and_then(|_| sign.chars().next())
-        .map_or(0, char::len_utf8);
+    let closing = closes.and_then(|_| sign.chars().next()).map_or(0, char::len_utf8);
     Slip {
         title: "typographic quotes are letters in YAML".to_owned(),
         place: at.start..at.end + rest.len() + closing,
@@ -220,21 +199,14 @@ mod tests {
         };
         assert_eq!(said("4 ms", "4,5 ms"), [comma("4,5 ms", "4.5 ms")]);
         assert_eq!(said("64 B", "64,5 kB"), [comma("64,5 kB", "64.5 kB")]);
-        assert_eq!(
-            said("100 Mbit/s", "0,1 Gbit/s"),
-            [comma("0,1 Gbit/s", "0.1 Gbit/s")]
-        );
+        assert_eq!(said("100 Mbit/s", "0,1 Gbit/s"), [comma("0,1 Gbit/s", "0.1 Gbit/s")]);
         let block =
             "flows:\n  - name: f\n    from: a\n    to: b\n    period: 4,5 ms\n    size: 64 B\n";
         let found = said(&PLANT[PLANT.find("flows:").expect("flows")..], block);
         assert_eq!(found, [comma("4,5 ms", "4.5 ms")]);
         let quotes = |wrong: &str, right: &str| {
             let title = "typographic quotes are letters in YAML".to_owned();
-            (
-                title,
-                wrong.to_owned(),
-                vec![format!("write `\"{right}\"`")],
-            )
+            (title, wrong.to_owned(), vec![format!("write `\"{right}\"`")])
         };
         assert_eq!(said("from: a", "from: “a”"), [quotes("“a”", "a")]);
         assert_eq!(said("ends: [a,", "ends: [“a”,"), [quotes("“a”", "a")]);

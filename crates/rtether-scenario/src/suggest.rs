@@ -96,11 +96,7 @@ pub(super) fn nearest<'k>(
     let synonym = SYNONYMS
         .iter()
         .find(|(wrong, _)| *wrong == lower)
-        .and_then(|(_, right)| {
-            right
-                .iter()
-                .find_map(|r| known.clone().find(|known| known == r))
-        });
+        .and_then(|(_, right)| right.iter().find_map(|r| known.clone().find(|known| known == r)));
     synonym.or_else(|| by_distance(word, &lower, known))
 }
 

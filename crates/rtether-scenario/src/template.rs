@@ -19,13 +19,7 @@ pub enum Template {
 
 impl Template {
     /// Every template.
-    pub const ALL: [Self; 5] = [
-        Self::Line,
-        Self::Star,
-        Self::Ring,
-        Self::Substation,
-        Self::Hub,
-    ];
+    pub const ALL: [Self; 5] = [Self::Line, Self::Star, Self::Ring, Self::Substation, Self::Hub];
 
     /// Returns the name on the command line.
     pub const fn name(self) -> &'static str {
@@ -40,17 +34,11 @@ impl Template {
 
     /// Returns the template of this name, or an error message for the user.
     pub fn parse(name: &str) -> Result<Self, String> {
-        if let Some(found) = Self::ALL
-            .into_iter()
-            .find(|template| template.name() == name)
-        {
+        if let Some(found) = Self::ALL.into_iter().find(|template| template.name() == name) {
             return Ok(found);
         }
         let names: Vec<&str> = Self::ALL.iter().map(|template| template.name()).collect();
-        Err(format!(
-            "no template named `{name}`; there are {} and ros2",
-            names.join(", ")
-        ))
+        Err(format!("no template named `{name}`; there are {} and ros2", names.join(", ")))
     }
 }
 
@@ -75,15 +63,9 @@ pub fn ros2(name: &str, nodes: u16) -> String {
     for node in 1..=nodes {
         _ = writeln!(text, "  node{node}: {{ stack: zero }}");
     }
-    _ = write!(
-        text,
-        "\nswitches:\n  sw: {{ ports: {nodes}, latency: 5 us }}\n\nlinks:\n"
-    );
+    _ = write!(text, "\nswitches:\n  sw: {{ ports: {nodes}, latency: 5 us }}\n\nlinks:\n");
     for node in 1..=nodes {
-        _ = writeln!(
-            text,
-            "  - {{ ends: [node{node}, \"sw:{node}\"], rate: 1 Gbit/s }}"
-        );
+        _ = writeln!(text, "  - {{ ends: [node{node}, \"sw:{node}\"], rate: 1 Gbit/s }}");
     }
     text.push_str("\nflows:\n");
     for node in 1..=nodes {

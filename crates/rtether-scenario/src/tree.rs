@@ -97,17 +97,8 @@ impl Value {
 pub(super) fn parse(source: u32, text: &str, sink: &mut Sink) -> Option<Value> {
     if text.len() > MAX_FILE_SIZE {
         let title = format!("the file has {} octets", text.len());
-        let span = Span {
-            source,
-            start: 0,
-            end: 0,
-        };
-        sink.push(Diagnostic::new(
-            &codes::TOO_LARGE,
-            title,
-            span,
-            "a scenario may have 64 MiB",
-        ));
+        let span = Span { source, start: 0, end: 0 };
+        sink.push(Diagnostic::new(&codes::TOO_LARGE, title, span, "a scenario may have 64 MiB"));
         return None;
     }
     if let Some(shorts) = Shorts::find(source, text) {
@@ -157,14 +148,7 @@ fn read(source: u32, text: &str, shorts: Option<Shorts>, sink: &mut Sink) -> Opt
             }
         }
     }
-    let empty = Value {
-        span: Span {
-            source,
-            start: 0,
-            end: 0,
-        },
-        data: Data::Null,
-    };
+    let empty = Value { span: Span { source, start: 0, end: 0 }, data: Data::Null };
     if builder.shorts.is_some_and(|mut maps| maps.next().is_some()) {
         return None;
     }
@@ -180,11 +164,7 @@ struct Open {
 
 enum Collecting {
     List(Vec<Value>),
-    Map {
-        entries: Vec<Entry>,
-        seen: Seen,
-        key: Option<(String, Span)>,
-    },
+    Map { entries: Vec<Entry>, seen: Seen, key: Option<(String, Span)> },
 }
 
 /// Index of the keys of a map; built only for maps with more than [`Self::FEW`] keys.
@@ -225,11 +205,7 @@ struct Builder<'t> {
 impl Builder<'_> {
     fn span(&self, start: usize, end: usize) -> Span {
         let limit = |at: usize| u32::try_from(at.min(self.text.len())).unwrap_or(u32::MAX);
-        Span {
-            source: self.source,
-            start: limit(start),
-            end: limit(end.max(start)),
-        }
+        Span { source: self.source, start: limit(start), end: limit(end.max(start)) }
     }
 
     /// Handles one event; `None` stops the parse.
@@ -256,11 +232,7 @@ impl Builder<'_> {
             Event::MappingStart(_, anchor, _) => self.start(
                 span,
                 anchor,
-                Collecting::Map {
-                    entries: Vec::new(),
-                    seen: Seen::default(),
-                    key: None,
-                },
+                Collecting::Map { entries: Vec::new(), seen: Seen::default(), key: None },
             ),
             Event::SequenceEnd | Event::MappingEnd => self.close(span),
             Event::Alias(anchor) => self.alias(anchor, span),
@@ -316,10 +288,7 @@ impl Builder<'_> {
             Collecting::List(items) => Data::List(items),
             Collecting::Map { entries, .. } => Data::Map(expand_merges(entries)),
         };
-        let span = Span {
-            end: end.end.max(span.end),
-            ..span
-        };
+        let span = Span { end: end.end.max(span.end), ..span };
         self.finish(Value { span, data }, anchor)
     }
 
@@ -337,12 +306,7 @@ impl Builder<'_> {
         }
         if self.open.len() + value.depth() > MAX_DEPTH {
             let title = "values are nested too deeply";
-            return self.stop(
-                &codes::TOO_LARGE,
-                title,
-                span,
-                "this alias goes below level 32",
-            );
+            return self.stop(&codes::TOO_LARGE, title, span, "this alias goes below level 32");
         }
         self.expand(size, span)?;
         let value = self.anchors.get(&anchor)?.clone();
@@ -403,11 +367,7 @@ impl Builder<'_> {
                         let is_aside = is_top && key.starts_with("x-");
                         let data = if is_aside { Data::Null } else { value.data };
                         let value = Value { data, ..value };
-                        entries.push(Entry {
-                            key,
-                            key_span,
-                            value,
-                        });
+                        entries.push(Entry { key, key_span, value });
                     }
                 }
             },
@@ -433,23 +393,18 @@ impl Builder<'_> {
         if reason.contains("recursion limit") {
             let title = "values are nested too deeply";
             let label = "a scenario needs six levels and may have 32";
-            self.sink
-                .push(Diagnostic::new(&codes::TOO_LARGE, title, span, label));
+            self.sink.push(Diagnostic::new(&codes::TOO_LARGE, title, span, label));
             return;
         }
         let tab = tail.starts_with('\t') || text[..at.min(text.len())].ends_with('\t');
-        let diagnostic = Diagnostic::new(
-            &codes::SYNTAX,
-            "the file is not YAML from here on",
-            span,
-            reason,
-        )
-        .help_if(tab.then_some("indent with spaces; YAML does not allow tabs there"))
-        .help_if(
-            reason
-                .contains("mapping values")
-                .then_some("put text that contains `: ` into quotes"),
-        );
+        let diagnostic =
+            Diagnostic::new(&codes::SYNTAX, "the file is not YAML from here on", span, reason)
+                .help_if(tab.then_some("indent with spaces; YAML does not allow tabs there"))
+                .help_if(
+                    reason
+                        .contains("mapping values")
+                        .then_some("put text that contains `: ` into quotes"),
+                );
         self.sink.push(diagnostic);
     }
 }

@@ -35,11 +35,7 @@ impl Trial {
     pub(super) fn of(loaded: &Loaded, edit: &Edit) -> Option<Self> {
         let source = edit.span.source;
         let file = loaded.file(source)?;
-        Some(Self {
-            source,
-            name: file.name.clone(),
-            text: edit.apply(&file.text)?,
-        })
+        Some(Self { source, name: file.name.clone(), text: edit.apply(&file.text)? })
     }
 }
 
@@ -93,8 +89,7 @@ fn advice(help: &Help, errors: usize) -> Help {
 pub(super) fn judge(before: &Loaded, of: &Diagnostic, after: &Loaded) -> Result<(), usize> {
     let same = |loaded: &Loaded| {
         let all = loaded.diagnostics.iter();
-        all.filter(|own| own.code == of.code && own.title == of.title)
-            .count()
+        all.filter(|own| own.code == of.code && own.title == of.title).count()
     };
     let errors = |loaded: &Loaded| {
         let all = loaded.diagnostics.iter();
@@ -104,9 +99,5 @@ pub(super) fn judge(before: &Loaded, of: &Diagnostic, after: &Loaded) -> Result<
     let left = errors(after);
     // What could not be read hid what is wrong elsewhere: then others may appear.
     let is_further = after.stage > before.stage;
-    if is_gone && (is_further || left <= errors(before)) {
-        Ok(())
-    } else {
-        Err(left)
-    }
+    if is_gone && (is_further || left <= errors(before)) { Ok(()) } else { Err(left) }
 }

@@ -33,14 +33,8 @@ pub(super) enum Quantity {
 }
 
 impl Quantity {
-    pub(super) const ALL: [Self; 6] = [
-        Self::Time,
-        Self::BitRate,
-        Self::PacketRate,
-        Self::Size,
-        Self::Length,
-        Self::Ratio,
-    ];
+    pub(super) const ALL: [Self; 6] =
+        [Self::Time, Self::BitRate, Self::PacketRate, Self::Size, Self::Length, Self::Ratio];
 
     /// Returns the name with its article.
     pub(super) const fn name(self) -> &'static str {
@@ -101,10 +95,7 @@ impl Quantity {
     }
 
     pub(super) fn units(self) -> impl Iterator<Item = &'static str> {
-        UNITS
-            .iter()
-            .filter(move |(_, quantity, _)| *quantity == self)
-            .map(|(name, ..)| *name)
+        UNITS.iter().filter(move |(_, quantity, _)| *quantity == self).map(|(name, ..)| *name)
     }
 }
 
@@ -186,12 +177,7 @@ pub(super) fn read(text: &str, want: Quantity) -> Result<u64, UnitError> {
 /// Reads an unsigned whole number without unit.
 pub(super) fn read_count(text: &str) -> Result<u64, UnitError> {
     let whole = 0..text.len();
-    let fail = |problem| {
-        Err(UnitError {
-            problem,
-            range: whole.clone(),
-        })
-    };
+    let fail = |problem| Err(UnitError { problem, range: whole.clone() });
     match Decimal::scan(text.trim()) {
         Some((number, "")) if number.negative => fail(Problem::Negative),
         Some((number, "")) => match number.times(1).map(u64::try_from) {
@@ -219,9 +205,7 @@ pub(super) fn count_to_propose(text: &str) -> Option<u64> {
 pub(super) fn read_interval(text: &str) -> Result<u64, UnitError> {
     let (number, factor, range) = split(text, Quantity::PacketRate)?;
     let too_large = UnitError {
-        problem: Problem::TooLarge {
-            largest: Quantity::PacketRate.largest().1,
-        },
+        problem: Problem::TooLarge { largest: Quantity::PacketRate.largest().1 },
         range: range.clone(),
     };
     // interval = 10^12 / (mantissa * 10^exponent * factor)
@@ -238,9 +222,7 @@ pub(super) fn read_interval(text: &str) -> Result<u64, UnitError> {
         Some(Ok(0)) => Err(too_large),
         Some(Ok(ps)) if u128::from(ps) <= Quantity::Time.largest().0 => Ok(ps),
         _ => Err(UnitError {
-            problem: Problem::TooFine {
-                smallest: "one packet in 10 days",
-            },
+            problem: Problem::TooFine { smallest: "one packet in 10 days" },
             range,
         }),
     }
@@ -260,10 +242,7 @@ pub(super) fn unit_to_propose(example: &'static str, want: Quantity) -> &'static
 }
 
 fn find(unit: &str) -> Option<(Quantity, u128)> {
-    UNITS
-        .iter()
-        .find(|(name, ..)| *name == unit)
-        .map(|&(_, quantity, factor)| (quantity, factor))
+    UNITS.iter().find(|(name, ..)| *name == unit).map(|&(_, quantity, factor)| (quantity, factor))
 }
 
 fn split(text: &str, want: Quantity) -> Result<(Decimal, u128, Range<usize>), UnitError> {
@@ -312,14 +291,10 @@ fn in_base_units(
         match number.times(factor) {
             Some(value) if value > most => Problem::TooLarge { largest },
             Some(value) => {
-                return u64::try_from(value).map_err(|_| UnitError {
-                    problem: Problem::TooLarge { largest },
-                    range,
-                });
+                return u64::try_from(value)
+                    .map_err(|_| UnitError { problem: Problem::TooLarge { largest }, range });
             }
-            None => Problem::TooFine {
-                smallest: want.smallest(),
-            },
+            None => Problem::TooFine { smallest: want.smallest() },
         }
     };
     Err(UnitError { problem, range })
@@ -349,9 +324,7 @@ fn hint(unit: &str, number: &str, want: Quantity) -> Option<Help> {
             "bits or bytes? write `{number} {prefix}B` for bytes; a size cannot be in bits"
         );
         let is_bytes = !unit.contains('b');
-        Help::from(words)
-            .writes(format!("{number} {prefix}B"))
-            .certain(is_bytes)
+        Help::from(words).writes(format!("{number} {prefix}B")).certain(is_bytes)
     };
     let say = |unit: &str| Help::write(format!("{number} {unit}"));
     Some(match (unit, want) {

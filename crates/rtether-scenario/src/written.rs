@@ -27,10 +27,7 @@ pub struct Written {
 impl From<String> for Written {
     /// A file as it is.
     fn from(text: String) -> Self {
-        Self {
-            text,
-            ..Self::default()
-        }
+        Self { text, ..Self::default() }
     }
 }
 
@@ -143,12 +140,7 @@ impl Written {
     pub fn edit(&self, change: &Override) -> Option<Replacement> {
         let (root, sources) = self.merged()?;
         let (span, new) = set::edit(&root, &sources, change)?;
-        let edit = Edit {
-            span,
-            new,
-            is_certain: false,
-            is_tried: true,
-        };
+        let edit = Edit { span, new, is_certain: false, is_tried: true };
         let place = Replacement::of(&edit, &sources);
         let edited = self.replaced(&place)?;
         (edited.load().scenario? == self.with(change)?).then_some(place)
@@ -206,9 +198,7 @@ fn inline(value: &Value) -> String {
 fn scalar(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || " _./-".contains(c);
     let ends = [text.chars().next(), text.chars().last()];
-    let begins = ends
-        .iter()
-        .all(|end| end.is_some_and(|c| c.is_ascii_alphanumeric()));
+    let begins = ends.iter().all(|end| end.is_some_and(|c| c.is_ascii_alphanumeric()));
     let is_word = !["null", "Null", "NULL"].contains(&text);
     if begins && is_word && text.chars().all(is_plain) {
         return text.to_owned();
@@ -246,9 +236,6 @@ mod tests {
         let changed = written.with(&Override::new("--set", "flows.f.period", "4 ms"));
         let changed = changed.expect("a good change");
         assert_eq!(changed.run.duration.to_string(), "2 s");
-        assert_eq!(
-            written.with(&Override::new("--set", "flows.g.period", "4 ms")),
-            None
-        );
+        assert_eq!(written.with(&Override::new("--set", "flows.g.period", "4 ms")), None);
     }
 }

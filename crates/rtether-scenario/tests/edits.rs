@@ -44,10 +44,7 @@ fn try_all(name: &str, text: &str) -> (Vec<String>, usize) {
             let fresh = after.iter().find(is_new);
             if count(&after) >= count(&before) || fresh.is_some() || is_more {
                 let fresh = fresh.map_or("the same as before", |d| d.title.as_str());
-                wrong.push(format!(
-                    "{name}: {}: {help}: {fresh}\n{edited}",
-                    diagnostic.title
-                ));
+                wrong.push(format!("{name}: {}: {help}: {fresh}\n{edited}", diagnostic.title));
             }
         }
     }
@@ -56,16 +53,8 @@ fn try_all(name: &str, text: &str) -> (Vec<String>, usize) {
 
 /// Returns whether mistakes hide others: a text that is no YAML, or has parts that cannot be read.
 fn hides(diagnostics: &[Diagnostic]) -> bool {
-    let whole = [
-        "vlan-separation",
-        "no-route",
-        "unused-node",
-        "overload",
-        "loop",
-    ];
-    diagnostics
-        .iter()
-        .any(|d| d.severity == Severity::Error && !whole.contains(&d.code))
+    let whole = ["vlan-separation", "no-route", "unused-node", "overload", "loop"];
+    diagnostics.iter().any(|d| d.severity == Severity::Error && !whole.contains(&d.code))
 }
 
 /// A one-line-per-key scenario to try values in.
@@ -91,20 +80,13 @@ fn edits_for_the_files_of_bad_mend_them() {
             tried += count;
         }
     }
-    assert!(
-        wrong.is_empty(),
-        "{} of {tried}:\n{}",
-        wrong.len(),
-        wrong.join("\n")
-    );
+    assert!(wrong.is_empty(), "{} of {tried}:\n{}", wrong.len(), wrong.join("\n"));
     assert!(tried > 80, "{tried}");
 }
 
 #[test]
 fn edits_for_what_people_write_mend_it() {
-    let counts = [
-        "0x4", "0X08", "4 ports", "0x", "0xffffff", "4.5", "-3", "four", "0",
-    ];
+    let counts = ["0x4", "0X08", "4 ports", "0x", "0xffffff", "4.5", "-3", "four", "0"];
     let texts = counts.iter().map(|ports| plant(ports, "")).chain(
         [
             ", reply: 200 B",
@@ -163,10 +145,7 @@ fn a_text_that_begins_with_a_long_character_can_be_edited() {
         let edited: Vec<String> = edits.filter_map(|(_, edit)| edit.apply(&text)).collect();
         assert!(!edited.is_empty(), "{text}");
         let mark = text.starts_with('\u{feff}');
-        assert!(
-            edited.iter().all(|own| own.starts_with('\u{feff}') == mark),
-            "{edited:?}"
-        );
+        assert!(edited.iter().all(|own| own.starts_with('\u{feff}') == mark), "{edited:?}");
     }
 }
 
@@ -190,15 +169,10 @@ flows:
 fn an_edit_that_makes_more_mistakes_is_not_proposed() {
     let edit = Override::new("--set", "switches.sw1.port_settings.1.access", "20");
     let after = load_with("line.yaml", TWO_VLANS, &[edit]).diagnostics;
-    let errors = after
-        .iter()
-        .filter(|d| d.severity == Severity::Error)
-        .count();
+    let errors = after.iter().filter(|d| d.severity == Severity::Error).count();
     assert_eq!(errors, 2, "{after:?}");
     let before = load("line.yaml", TWO_VLANS).diagnostics;
-    let [one] = &before[..] else {
-        panic!("{before:?}")
-    };
+    let [one] = &before[..] else { panic!("{before:?}") };
     let help = "not enough by itself (2 mistakes are left): set \
         `port_settings: { 1: { access: 20 } }` there; untagged frames belong to it where they enter";
     assert_eq!(helps(one), [help]);
@@ -209,15 +183,9 @@ fn an_edit_that_makes_more_mistakes_is_not_proposed() {
         .collect();
     let alone = alone.join("\n").replace("from: drive", "from: vision");
     let found = load("line.yaml", &alone).diagnostics;
-    let help: Vec<String> = found
-        .iter()
-        .filter(|d| d.code == "vlan-separation")
-        .flat_map(helps)
-        .collect();
-    assert!(
-        help.iter().all(|own| own.starts_with("set `port_settings")),
-        "{found:?}"
-    );
+    let help: Vec<String> =
+        found.iter().filter(|d| d.code == "vlan-separation").flat_map(helps).collect();
+    assert!(help.iter().all(|own| own.starts_with("set `port_settings")), "{found:?}");
 }
 
 /// Oracle: the plant from which this was learned; put into VLAN 20, port 3 separates ten set points
@@ -225,16 +193,10 @@ fn an_edit_that_makes_more_mistakes_is_not_proposed() {
 #[test]
 fn one_mistake_does_not_become_twenty() {
     let found = load("vlan.yaml", include_str!("model/vlan-help.yaml")).diagnostics;
-    let help: Vec<String> = found
-        .iter()
-        .filter(|d| d.code == "vlan-separation")
-        .flat_map(helps)
-        .collect();
+    let help: Vec<String> =
+        found.iter().filter(|d| d.code == "vlan-separation").flat_map(helps).collect();
     assert_eq!(help.len(), 1, "{found:?}");
-    assert!(
-        help[0].starts_with("not enough by itself (20 mistakes are left): set"),
-        "{help:?}"
-    );
+    assert!(help[0].starts_with("not enough by itself (20 mistakes are left): set"), "{help:?}");
 }
 
 /// Oracle: the loader. Edits of a file that is included are tried in its text.
@@ -244,16 +206,9 @@ fn edits_of_included_files_are_tried() {
         links: [{ ends: [a, b], rate: 100 Mbit/s }]\n";
     let flows = "flows: [{ name: f, from: a, to: b, period: 1 ms, size: 64 }]\n";
     let read = |path: &str| {
-        if path == "flows.yaml" {
-            Ok(flows.to_owned())
-        } else {
-            Err("none".to_owned())
-        }
+        if path == "flows.yaml" { Ok(flows.to_owned()) } else { Err("none".to_owned()) }
     };
     let loaded = rtether_scenario::load_from("main.yaml", main, &read, &[], &[]);
     let help: Vec<String> = loaded.diagnostics.iter().flat_map(helps).collect();
-    assert!(
-        !help.is_empty() && help.iter().all(|own| !own.contains("not enough")),
-        "{help:?}"
-    );
+    assert!(!help.is_empty() && help.iter().all(|own| !own.contains("not enough")), "{help:?}");
 }

@@ -17,17 +17,14 @@ fn plants() -> Vec<String> {
         let entries = fs::read_dir(root.join(folder)).unwrap();
         entries.map(|entry| entry.unwrap().path())
     });
-    let mut files: Vec<_> = files
-        .filter(|path| path.extension().is_some_and(|ending| ending == "yaml"))
-        .collect();
+    let mut files: Vec<_> =
+        files.filter(|path| path.extension().is_some_and(|ending| ending == "yaml")).collect();
     files.sort();
     let texts = files.iter().map(|path| fs::read_to_string(path).unwrap());
     let alone = texts.filter(|text| text.len() < 8_000 && !text.contains("include:"));
     let commented = alone.map(|text| commented(&text));
     // A value of several lines takes no comments.
-    commented
-        .filter(|text| load("x.yaml", text).scenario.is_some())
-        .collect()
+    commented.filter(|text| load("x.yaml", text).scenario.is_some()).collect()
 }
 
 fn commented(text: &str) -> String {
@@ -45,34 +42,18 @@ fn commented(text: &str) -> String {
 /// Kinds of mistakes: each changes one place, or finds none.
 const SLIPS: [fn(&str, &mut Dice) -> Option<String>; 8] = [
     |text, dice| {
-        at_value(text, dice, |value| {
-            value.strip_suffix(" ms").map(|n| format!("{n},5 ms"))
-        })
+        at_value(text, dice, |value| value.strip_suffix(" ms").map(|n| format!("{n},5 ms")))
     },
     |text, dice| {
-        at_value(text, dice, |value| {
-            value.strip_suffix(" ms").map(|n| format!("{n} msec"))
-        })
+        at_value(text, dice, |value| value.strip_suffix(" ms").map(|n| format!("{n} msec")))
     },
+    |text, dice| at_value(text, dice, |value| value.strip_suffix(" B").map(str::to_owned)),
     |text, dice| {
-        at_value(text, dice, |value| {
-            value.strip_suffix(" B").map(str::to_owned)
-        })
+        at_value(text, dice, |value| value.strip_suffix("bit/s").map(|n| format!("{n}bps")))
     },
+    |text, dice| at_value(text, dice, |value| is_word(value).then(|| format!("“{value}”"))),
     |text, dice| {
-        at_value(text, dice, |value| {
-            value.strip_suffix("bit/s").map(|n| format!("{n}bps"))
-        })
-    },
-    |text, dice| {
-        at_value(text, dice, |value| {
-            is_word(value).then(|| format!("“{value}”"))
-        })
-    },
-    |text, dice| {
-        at_value(text, dice, |value| {
-            (is_word(value) && value.len() > 3).then(|| swapped(value))
-        })
+        at_value(text, dice, |value| (is_word(value) && value.len() > 3).then(|| swapped(value)))
     },
     |text, dice| at_key(text, dice),
     |text, dice| without(text, dice, "}"),
@@ -80,9 +61,7 @@ const SLIPS: [fn(&str, &mut Dice) -> Option<String>; 8] = [
 
 fn is_word(value: &str) -> bool {
     !value.is_empty()
-        && value
-            .chars()
-            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
+        && value.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
         && value.starts_with(|c: char| c.is_ascii_lowercase())
 }
 
@@ -112,27 +91,12 @@ fn at_value(text: &str, dice: &mut Dice, slip: impl Fn(&str) -> Option<String>) 
 
 /// Swaps two letters of a key.
 fn at_key(text: &str, dice: &mut Dice) -> Option<String> {
-    let keys = [
-        "period:",
-        "deadline:",
-        "ports:",
-        "nodes:",
-        "switches:",
-        "stack:",
-        "size:",
-        "rate:",
-    ];
-    let places: Vec<(usize, &str)> = keys
-        .iter()
-        .flat_map(|key| text.match_indices(key))
-        .collect();
+    let keys =
+        ["period:", "deadline:", "ports:", "nodes:", "switches:", "stack:", "size:", "rate:"];
+    let places: Vec<(usize, &str)> = keys.iter().flat_map(|key| text.match_indices(key)).collect();
     let (at, key) = pick(places, dice)?;
     let wrong = swapped(key.trim_end_matches(':'));
-    Some(format!(
-        "{}{wrong}:{}",
-        &text[..at],
-        &text[at + key.len()..]
-    ))
+    Some(format!("{}{wrong}:{}", &text[..at], &text[at + key.len()..]))
 }
 
 /// Leaves out the sign at the end of a line.
@@ -162,10 +126,7 @@ fn errors(text: &str) -> usize {
 
 /// Returns what stands behind `#`, in order.
 fn comments(text: &str) -> Vec<&str> {
-    text.lines()
-        .filter_map(|line| line.split_once('#'))
-        .map(|(_, own)| own)
-        .collect()
+    text.lines().filter_map(|line| line.split_once('#')).map(|(_, own)| own).collect()
 }
 
 /// Each edit that is called tried loads without the mistake, and every comment is still there.
@@ -194,10 +155,7 @@ fn a_tried_edit_mends_and_keeps_comments() {
             assert_eq!(comments(&after), comments(&text), "{help}\n{after}");
             let left = errors(&after);
             is_mended |= left == 0;
-            assert!(
-                left <= errors_before || left == 0,
-                "{help}: {left} left\n{after}"
-            );
+            assert!(left <= errors_before || left == 0, "{help}: {left} left\n{after}");
         }
         tried[kind] += u32::from(is_mended);
     }
@@ -221,13 +179,8 @@ fn all_edits_of_a_file_leave_no_new_error() {
             text = SLIPS[kind](&text, &mut dice).unwrap_or(text);
         }
         let read = |_: &str| Err("no other file".to_owned());
-        let fix = Fix {
-            name: "x.yaml",
-            text: &text,
-            read: &read,
-            overrides: &[],
-            which: Which::Certain,
-        };
+        let fix =
+            Fix { name: "x.yaml", text: &text, read: &read, overrides: &[], which: Which::Certain };
         let fixed = fix.make(|_| true);
         let after = fixed.files.get("x.yaml").unwrap_or(&text);
         assert_eq!(comments(after), comments(&text), "{after}");
@@ -237,17 +190,9 @@ fn all_edits_of_a_file_leave_no_new_error() {
             assert!(left.scenario.is_some(), "{after}");
         }
         // What is not replaced stays octet for octet: as many lines, and none but those of edits differ.
-        let changed = text
-            .lines()
-            .zip(after.lines())
-            .filter(|(a, b)| a != b)
-            .count();
+        let changed = text.lines().zip(after.lines()).filter(|(a, b)| a != b).count();
         assert_eq!(text.lines().count(), after.lines().count());
-        assert!(
-            changed <= fixed.made.len(),
-            "{changed} lines, {:?}",
-            fixed.made
-        );
+        assert!(changed <= fixed.made.len(), "{changed} lines, {:?}", fixed.made);
     }
     assert!(whole > 30, "{whole} of 60 are scenarios again");
 }
@@ -258,22 +203,10 @@ fn what_the_caller_does_not_keep_is_taken_back() {
     let text = include_str!("bad/deadline-smoothed.yaml");
     assert!(load("x.yaml", text).scenario.is_some(), "a warning only");
     let read = |_: &str| Err("none".to_owned());
-    let fix = Fix {
-        name: "x.yaml",
-        text,
-        read: &read,
-        overrides: &[],
-        which: Which::All,
-    };
+    let fix = Fix { name: "x.yaml", text, read: &read, overrides: &[], which: Which::All };
     let kept = fix.make(|_| true);
-    assert!(
-        !kept.made.is_empty() && kept.taken_back.is_empty(),
-        "{kept:?}"
-    );
+    assert!(!kept.made.is_empty() && kept.taken_back.is_empty(), "{kept:?}");
     let back = fix.make(|_| false);
-    assert!(
-        back.made.is_empty() && !back.taken_back.is_empty(),
-        "{back:?}"
-    );
+    assert!(back.made.is_empty() && !back.taken_back.is_empty(), "{back:?}");
     assert!(back.files.is_empty());
 }

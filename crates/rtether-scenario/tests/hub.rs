@@ -38,10 +38,7 @@ fn flow(text: &str) -> Flow {
 #[test]
 fn hubs() {
     let hub = |text: &str| {
-        let plant = scenario(
-            text,
-            "- { name: x, from: a, to: b, period: 2 ms, size: 64 B }\n",
-        );
+        let plant = scenario(text, "- { name: x, from: a, to: b, period: 2 ms, size: 64 B }\n");
         let id = plant.network.find("hub1").expect("declared");
         *plant.network.hub(id).expect("a hub")
     };
@@ -64,16 +61,8 @@ fn hubs() {
 
 #[test]
 fn links_of_hubs_and_at_half_duplex() {
-    let plant = scenario(
-        HUB,
-        "- { name: x, from: a, to: b, period: 2 ms, size: 64 B }\n",
-    );
-    let links: Vec<_> = plant
-        .network
-        .links
-        .iter()
-        .map(|link| (link.rate, link.duplex))
-        .collect();
+    let plant = scenario(HUB, "- { name: x, from: a, to: b, period: 2 ms, size: 64 B }\n");
+    let links: Vec<_> = plant.network.links.iter().map(|link| (link.rate, link.duplex)).collect();
     let mbps = BitRate::from_mbps;
     let expected = [
         (mbps(10), Duplex::Half),
@@ -93,10 +82,7 @@ fn requests_that_wait_for_answers() {
     let adaptive = |pause, timeout| Traffic::Adaptive { pause, timeout };
     let second = Duration::from_secs(1);
     assert_eq!(ping.traffic, adaptive(Duration::ZERO, second));
-    assert_eq!(
-        (ping.encapsulation, ping.connection),
-        (Encapsulation::Icmp, None)
-    );
+    assert_eq!((ping.encapsulation, ping.connection), (Encapsulation::Icmp, None));
     let ms = Duration::from_ms;
     let full =
         flow("kind: adaptive, pause: 10 ms, timeout: 200 ms, size: 9 B, reply: { size: 9 B }");
@@ -109,10 +95,7 @@ fn messages_over_tcp() {
     let period = Duration::from_ms(2);
     let periodic = Traffic::periodic(period, Phase::Random);
     let plain = flow("over: tcp, period: 2 ms, size: 100 B");
-    assert_eq!(
-        (&plain.traffic, plain.payload),
-        (&periodic, Bytes::new(100))
-    );
+    assert_eq!((&plain.traffic, plain.payload), (&periodic, Bytes::new(100)));
     assert_eq!(plain.connection, Some(TcpParameters::default()));
     let tcp = TcpParameters {
         window: Bytes::new(32_768),
@@ -120,21 +103,9 @@ fn messages_over_tcp() {
         ..TcpParameters::default()
     };
     for (text, traffic) in [
-        (
-            "kind: poisson, mean_gap: 2 ms",
-            Traffic::Poisson {
-                mean_interval: period,
-            },
-        ),
+        ("kind: poisson, mean_gap: 2 ms", Traffic::Poisson { mean_interval: period }),
         ("rate: 500 packets/s", periodic),
-        (
-            "min_gap: 2 ms",
-            Traffic::Sporadic {
-                min_gap: period,
-                mean_gap: period,
-                burst: 1,
-            },
-        ),
+        ("min_gap: 2 ms", Traffic::Sporadic { min_gap: period, mean_gap: period, burst: 1 }),
     ] {
         let tuned = flow(&format!(
             "over: tcp, {text}, size: 100 B, reply: {{ size: 50 B }}, \
@@ -144,17 +115,9 @@ fn messages_over_tcp() {
         assert_eq!(tuned.connection, Some(tcp));
     }
     // Without a size it is still a transfer.
-    for text in [
-        "over: tcp",
-        "over: tcp, rate: 1 Mbit/s",
-        "kind: bulk",
-        "total: 1 MB",
-    ] {
+    for text in ["over: tcp", "over: tcp, rate: 1 Mbit/s", "kind: bulk", "total: 1 MB"] {
         let bulk = flow(text);
-        assert_eq!(
-            (bulk.encapsulation, bulk.connection),
-            (Encapsulation::Tcp, None)
-        );
+        assert_eq!((bulk.encapsulation, bulk.connection), (Encapsulation::Tcp, None));
         assert!(matches!(bulk.traffic, Traffic::Bulk(_)), "{text}");
     }
 }
@@ -171,21 +134,9 @@ fn bursts() {
     let size = Bytes::new(1_000_000);
     let gap = Some(Duration::from_secs(25));
     let greedy = bursts("bursts: { size: 1 MB }, start: 1 s");
-    assert_eq!(
-        greedy,
-        Bursts {
-            size,
-            mean_gap: None
-        }
-    );
+    assert_eq!(greedy, Bursts { size, mean_gap: None });
     let modest = bursts("kind: bulk, bursts: { size: 1 MB, mean_gap: 25 s }, rate: 1 Mbit/s");
-    assert_eq!(
-        modest,
-        Bursts {
-            size,
-            mean_gap: gap
-        }
-    );
+    assert_eq!(modest, Bursts { size, mean_gap: gap });
 }
 
 /// Returns the diagnostic codes for three streams that meet at a hub.
@@ -235,20 +186,13 @@ fn a_frame_is_sent_once_through_a_hub() {
 
 #[test]
 fn overrides_reach_hubs_and_links() {
-    let sets = [
-        "hubs.hub1.delay=2 us",
-        "links.3.duplex=full",
-        "flows.x.bursts.size=2 MB",
-    ];
+    let sets = ["hubs.hub1.delay=2 us", "links.3.duplex=full", "flows.x.bursts.size=2 MB"];
     let sets = sets.map(|set| Override::parse(set).unwrap());
     let text = text(HUB, "- { name: x, from: a, to: b, kind: bulk }\n");
     let loaded = load_with("test.yaml", &text, &sets).into_scenario();
     let scenario = loaded.unwrap_or_else(|words| panic!("{words}"));
     let id = scenario.network.find("hub1").unwrap();
-    assert_eq!(
-        scenario.network.hub(id).unwrap().delay,
-        Duration::from_us(2)
-    );
+    assert_eq!(scenario.network.hub(id).unwrap().delay, Duration::from_us(2));
     let Traffic::Bulk(bulk) = &scenario.flows[0].traffic else {
         panic!("not bulk");
     };

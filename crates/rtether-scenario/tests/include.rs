@@ -41,21 +41,11 @@ fn read(files: &Files<'_>, path: &str) -> Result<String, String> {
 }
 
 fn load_all(text: &str, files: &Files<'_>, changes: &[Override]) -> Loaded {
-    load_from(
-        "p/plant.yaml",
-        text,
-        &|path| read(files, path),
-        changes,
-        &[],
-    )
+    load_from("p/plant.yaml", text, &|path| read(files, path), changes, &[])
 }
 
 fn whole() -> [(&'static str, &'static str); 3] {
-    [
-        ("p/cells/two.yaml", TWO),
-        ("p/stacks.yaml", STACKS),
-        ("p/own.yaml", OWN),
-    ]
+    [("p/cells/two.yaml", TWO), ("p/stacks.yaml", STACKS), ("p/own.yaml", OWN)]
 }
 
 /// Oracle: the same plant in one file, written by hand.
@@ -180,15 +170,9 @@ fn nothing_is_quoted_of_a_file_that_is_no_part() {
         let loaded = load_all(&plant, &[("p/own.yaml", secret)], &[]);
         let text = loaded.text(render::Style::Plain);
         let json = loaded.json_lines();
-        assert!(
-            text.contains("`p/own.yaml` is no part of a scenario"),
-            "{text}"
-        );
+        assert!(text.contains("`p/own.yaml` is no part of a scenario"), "{text}");
         assert!(text.contains("p/plant.yaml:2:11"), "{text}");
-        assert!(
-            !text.contains("hunter2") && !json.contains("hunter2"),
-            "{text}"
-        );
+        assert!(!text.contains("hunter2") && !json.contains("hunter2"), "{text}");
     }
 }
 
@@ -296,10 +280,8 @@ fn an_assumption_ends_when_somebody_writes_its_value() {
     assert_eq!(set("links.1.rate", "1 Gbit/s"), [link, "nodes.c"]);
     assert_eq!(set(latency, "4 us"), [latency, "nodes.c"]);
     // In the file itself: what was assumed is no longer there.
-    let edited = text.replace(
-        "ports: 4, latency: { unknown: 1 us .. 10 us }",
-        "ports: 4, latency: 4 us",
-    );
+    let edited =
+        text.replace("ports: 4, latency: { unknown: 1 us .. 10 us }", "ports: 4, latency: 4 us");
     let [held, _] = assumptions(load("plant.yaml", &edited));
     assert_eq!(held, [link, deadline, "run.for"]);
     // By `changes` of a file of the user, which a second import keeps.
@@ -314,8 +296,5 @@ fn an_assumption_ends_when_somebody_writes_its_value() {
          assumed: { flows.third.size: { is: 64 B, why: guessed } }",
     )];
     let [held, _] = assumptions(load_all(&included, &own, &[]));
-    assert_eq!(
-        held,
-        [latency, link, deadline, "run.for", "flows.third.size"]
-    );
+    assert_eq!(held, [latency, link, deadline, "run.for", "flows.third.size"]);
 }

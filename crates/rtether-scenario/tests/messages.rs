@@ -12,9 +12,8 @@ use rtether_scenario::{Override, codes, load, load_with, render};
 fn files(folder: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let entries = fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
-    let mut paths: Vec<PathBuf> = entries
-        .map(|entry| entry.expect("a readable folder").path())
-        .collect();
+    let mut paths: Vec<PathBuf> =
+        entries.map(|entry| entry.expect("a readable folder").path()).collect();
     paths.retain(|path| path.extension().is_some_and(|ext| ext == "yaml"));
     paths.sort();
     paths
@@ -26,10 +25,7 @@ fn bad_files_say_what_is_wrong() {
         let text = fs::read_to_string(&path).unwrap();
         let file = path.file_name().unwrap().to_str().unwrap().to_owned();
         let loaded = load(&file, &text);
-        assert!(
-            !loaded.diagnostics.is_empty(),
-            "{file} loads without a word"
-        );
+        assert!(!loaded.diagnostics.is_empty(), "{file} loads without a word");
         assert_eq!(loaded.scenario.is_none(), loaded.has_errors(), "{file}");
         let stem = file.trim_end_matches(".yaml");
         insta::with_settings!({ snapshot_path => "bad/snapshots", prepend_module_to_snapshot => false, omit_expression => true }, {
@@ -46,27 +42,14 @@ fn of_many_mistakes_of_a_kind_twenty_are_shown() {
         links: [{ ends: [a, b], rate: 100 Mbit/s }]\nflows:\n"
         .to_owned();
     for number in 0..150 {
-        writeln!(
-            text,
-            "  - {{ name: f{number}, from: a, to: b, period: 4, size: 64 B }}"
-        )
-        .unwrap();
+        writeln!(text, "  - {{ name: f{number}, from: a, to: b, period: 4, size: 64 B }}").unwrap();
     }
     text += "  - { name: last, from: a, to: c, period: 4 ms, size: 64 B }\n";
     let loaded = load("many.yaml", &text);
-    let of = |code: &str| {
-        loaded
-            .diagnostics
-            .iter()
-            .filter(|own| own.code == code)
-            .count()
-    };
+    let of = |code: &str| loaded.diagnostics.iter().filter(|own| own.code == code).count();
     assert_eq!((of("missing-unit"), of("unknown-node")), (20, 1));
     let words = loaded.text(render::Style::Plain);
-    assert!(
-        words.contains("help: 130 more of this kind are counted and not shown"),
-        "{words}"
-    );
+    assert!(words.contains("help: 130 more of this kind are counted and not shown"), "{words}");
 }
 
 #[test]
@@ -90,12 +73,7 @@ fn every_kind_of_mistake_is_shown_by_a_file() {
         seen.extend(load("", &text).diagnostics.iter().map(|d| d.code));
     }
     // These need a `--set` path, very many mistakes, or a shim configuration.
-    let elsewhere = [
-        "unknown-path",
-        "too-many-mistakes",
-        "no-collisions-seen",
-        "backend-cannot",
-    ];
+    let elsewhere = ["unknown-path", "too-many-mistakes", "no-collisions-seen", "backend-cannot"];
     for code in codes::ALL {
         assert!(
             seen.contains(code.name) || elsewhere.contains(&code.name),
@@ -121,11 +99,7 @@ fn messages_keep_the_house_style() {
             for word in ["invalid", "illegal", "failed to", "u64", "None"] {
                 assert!(!d.title.contains(word), "{file}: {}", d.title);
             }
-            assert!(
-                codes::ALL.iter().any(|code| code.name == d.code),
-                "{}",
-                d.code
-            );
+            assert!(codes::ALL.iter().any(|code| code.name == d.code), "{}", d.code);
         }
     }
 }
@@ -170,12 +144,7 @@ fn very_many_mistakes_are_counted() {
     }
     let loaded = load("x.yaml", &text);
     assert!(loaded.diagnostics.len() < 300);
-    assert!(
-        loaded
-            .diagnostics
-            .iter()
-            .any(|d| d.code == "too-many-mistakes")
-    );
+    assert!(loaded.diagnostics.iter().any(|d| d.code == "too-many-mistakes"));
 }
 
 /// Oracle: stations without flows are warned of, and a plant with warnings can be run; in the other
@@ -210,10 +179,8 @@ fn very_many_warnings_refuse_nothing_and_hide_no_error() {
 fn with(changes: &[&str]) -> rtether_scenario::Loaded {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/bottling-line.yaml");
     let text = fs::read_to_string(path).expect("the scenario is there");
-    let changes: Vec<Override> = changes
-        .iter()
-        .map(|c| Override::parse(c).expect("PATH=VALUE"))
-        .collect();
+    let changes: Vec<Override> =
+        changes.iter().map(|c| Override::parse(c).expect("PATH=VALUE")).collect();
     load_with("bottling-line.yaml", &text, &changes)
 }
 
@@ -237,10 +204,7 @@ fn overrides_replace_values() {
         panic!("{:?}", scenario.flows[0]);
     };
     assert_eq!(period, Duration::from_ms(1));
-    assert_eq!(
-        scenario.flows[2].reply.unwrap().after,
-        Duration::from_us(50)
-    );
+    assert_eq!(scenario.flows[2].reply.unwrap().after, Duration::from_us(50));
 }
 
 #[test]
@@ -284,10 +248,7 @@ fn stages_of_a_large_plant_are_limited() {
     };
     let loaded = rtether_scenario::load("many.yaml", &text(6_000)).into_scenario();
     let message = loaded.expect_err("too many records");
-    assert!(
-        message.contains("a list of at most 16 with 6000 streams"),
-        "{message}"
-    );
+    assert!(message.contains("a list of at most 16 with 6000 streams"), "{message}");
     let loaded = rtether_scenario::load("fewer.yaml", &text(5_000)).into_scenario();
     assert_eq!(loaded.expect("just enough").stages.len(), 20);
 }

@@ -21,10 +21,7 @@ fn files_in(folder: &Path) -> Vec<Vec<u8>> {
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     paths.retain(|path| path.is_file());
     paths.sort();
-    paths
-        .iter()
-        .map(|path| fs::read(path).expect("readable"))
-        .collect()
+    paths.iter().map(|path| fs::read(path).expect("readable")).collect()
 }
 
 /// Loads a file and renders the result in every form.
@@ -173,9 +170,7 @@ fn mutate(seed: &[u8], random: &mut Random) -> Vec<u8> {
 #[test]
 fn mutations_of_good_files() {
     let mut seeds = files_in(&root().join("scenarios"));
-    seeds.extend(files_in(
-        &root().join("crates/rtether-scenario/src/templates"),
-    ));
+    seeds.extend(files_in(&root().join("crates/rtether-scenario/src/templates")));
     let mut random = Random(0x5EED_0001);
     for round in 0..4_000 {
         let seed = &seeds[round % seeds.len()];
@@ -247,16 +242,9 @@ fn merged_maps_take_no_longer_than_their_keys() {
 #[test]
 fn depth_has_one_name() {
     for depth in [40, 5_000] {
-        let text = format!(
-            "rtether: 1\nlinks: {}{}\n",
-            "[".repeat(depth),
-            "]".repeat(depth)
-        );
-        let codes: Vec<&str> = load("deep.yaml", &text)
-            .diagnostics
-            .iter()
-            .map(|d| d.code)
-            .collect();
+        let text = format!("rtether: 1\nlinks: {}{}\n", "[".repeat(depth), "]".repeat(depth));
+        let codes: Vec<&str> =
+            load("deep.yaml", &text).diagnostics.iter().map(|d| d.code).collect();
         assert_eq!(codes, ["too-large"], "{depth}");
     }
 }

@@ -88,10 +88,7 @@ fn every_key_arrives() {
     assert_eq!(settings.signal, Signal::DriverCollisions { every });
     let probes = settings.probes.expect("given");
     let to = [7, 8].map(|last| MacAddress([2, 0, 0, 0, 0, last]));
-    assert_eq!(
-        (&probes.to[..], probes.every),
-        (&to[..], Duration::from_ms(20))
-    );
+    assert_eq!((&probes.to[..], probes.every), (&to[..], Duration::from_ms(20)));
     assert_eq!((settings.core, settings.priority), (Some(1), Some(40)));
     assert_eq!(settings.waiting, Waiting::Spin);
 }
@@ -150,11 +147,9 @@ fn a_refusal_points_at_the_option() {
     // Oracle: line and column of the key, counted by hand; the top of the file for an option that
     // was not written.
     let text = "rtether: 1\nrate: 10 Mbit/s\nsmoother: { mode: rtether }\n";
-    for (option, line, column) in [
-        ("smoother.mode", 3, 13),
-        ("smoother", 3, 1),
-        ("receive_queues", 1, 1),
-    ] {
+    for (option, line, column) in
+        [("smoother.mode", 3, 13), ("smoother", 3, 1), ("receive_queues", 1, 1)]
+    {
         let mut loaded = load("shim.yaml", text);
         loaded.diagnostics.clear();
         loaded.refuse(Backend::Kernel, option, "it needs every frame");
@@ -176,10 +171,8 @@ fn the_schema_takes_what_the_loader_takes() {
     // Checks that need the whole file (list lengths, conflicting keys) and limits of quantities are
     // beyond a schema.
     for (name, text) in bad() {
-        let is_seen = [
-            "typo", "backend", "rate", "version", "pcp", "scenario", "list",
-        ]
-        .contains(&name.as_str());
+        let is_seen = ["typo", "backend", "rate", "version", "pcp", "scenario", "list"]
+            .contains(&name.as_str());
         if is_seen {
             assert!(!validator.is_valid(&value(&text)), "{name}");
         }
@@ -205,13 +198,8 @@ fn documents_are_up_to_date() {
 fn the_guide_shows_configurations_that_load() {
     let page = read("docs/guides/shim.md");
     let blocks = page.split("```yaml\n").skip(1);
-    let texts: Vec<&str> = blocks
-        .filter_map(|block| block.split("```").next())
-        .collect();
-    let whole: Vec<&&str> = texts
-        .iter()
-        .filter(|text| text.contains("rtether: 1"))
-        .collect();
+    let texts: Vec<&str> = blocks.filter_map(|block| block.split("```").next()).collect();
+    let whole: Vec<&&str> = texts.iter().filter(|text| text.contains("rtether: 1")).collect();
     assert!(!whole.is_empty());
     for text in whole {
         good(text);

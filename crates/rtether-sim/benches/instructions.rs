@@ -31,9 +31,7 @@ fn star(stack: &Stack) -> (Simulation, Duration) {
 }
 
 fn with_stacks() -> (Simulation, Duration) {
-    star(&Stack::IpRate {
-        service: Duration::from_us(20),
-    })
+    star(&Stack::IpRate { service: Duration::from_us(20) })
 }
 
 fn hub() -> (Simulation, Duration) {

@@ -12,14 +12,8 @@ fn runs(criterion: &mut Criterion) {
     let second = Duration::from_secs(1);
     let service = Duration::from_us(20);
     let plants = [
-        (
-            "zero stacks, 10 s",
-            workload::star(&Stack::Zero, second * 10),
-        ),
-        (
-            "IP rate, 1 s",
-            workload::star(&Stack::IpRate { service }, second),
-        ),
+        ("zero stacks, 10 s", workload::star(&Stack::Zero, second * 10)),
+        ("IP rate, 1 s", workload::star(&Stack::IpRate { service }, second)),
         ("substation, 1 s", workload::substation(second)),
         ("hub, 1 s", workload::hub(second)),
     ];

@@ -106,9 +106,7 @@ fn row(per_second: i64, meeting: f64) {
         longest: 0,
         all: 0,
     };
-    plant
-        .simulation()
-        .run_until(Instant::ZERO + duration, &mut windows);
+    plant.simulation().run_until(Instant::ZERO + duration, &mut windows);
     windows.close();
     let simulation = plant.simulation();
     let begin = Clock::now();

@@ -27,20 +27,11 @@ fn main() {
         repeater_delay: Duration::from_ns(400),
         backoff: Backoff::Standard,
     };
-    let attachments: Vec<_> = (0..SENDERS)
-        .map(|n| Attachment {
-            distance,
-            seed: u64::from(n) + 1,
-        })
-        .collect();
+    let attachments: Vec<_> =
+        (0..SENDERS).map(|n| Attachment { distance, seed: u64::from(n) + 1 }).collect();
     let mut medium = Medium::new(&config, &attachments).expect("ten stations at 100 Mbit/s");
     let started = cpu_seconds();
-    let load = Load::run(
-        &mut medium,
-        frame,
-        rate.into(),
-        Duration::from_secs(seconds.into()),
-    );
+    let load = Load::run(&mut medium, frame, rate.into(), Duration::from_secs(seconds.into()));
     let spent = cpu_seconds() - started;
     let counts = (0..SENDERS).map(|station| medium.station_statistics(station));
     let (sent, dropped) = counts.fold((0, 0), |(sent, dropped), station| {
@@ -114,9 +105,7 @@ impl Load {
             let station = event.station as usize;
             match event.kind {
                 EventKind::Sent { .. } => {
-                    let released = self.queues[station]
-                        .pop_front()
-                        .expect("a frame was offered");
+                    let released = self.queues[station].pop_front().expect("a frame was offered");
                     self.delay_sum += event.at - released;
                     self.delay_max = self.delay_max.max(event.at - released);
                     free[station] = true;
@@ -144,11 +133,7 @@ fn cpu_seconds() -> f64 {
     let counted = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let nanoseconds = counted.and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
     nanoseconds.map_or_else(
-        || {
-            std::time::UNIX_EPOCH
-                .elapsed()
-                .map_or(0.0, |wall| wall.as_secs_f64())
-        },
+        || std::time::UNIX_EPOCH.elapsed().map_or(0.0, |wall| wall.as_secs_f64()),
         |count| count / 1e9,
     )
 }

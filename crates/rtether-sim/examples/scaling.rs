@@ -21,10 +21,7 @@ fn main() {
         .map(|text| text.parse().expect("usage: scaling [STATIONS PACKETS]"))
         .collect();
     match arguments[..] {
-        [stations, packets] => row(
-            u32::try_from(stations).expect("a number of stations"),
-            packets,
-        ),
+        [stations, packets] => row(u32::try_from(stations).expect("a number of stations"), packets),
         _ => table(),
     }
 }

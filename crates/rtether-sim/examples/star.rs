@@ -10,16 +10,8 @@ use rtether_model::quantity::Duration;
 fn main() {
     let record = workload::star(&Stack::Zero, Duration::from_secs(10)).run();
     let received = workload::delivered(&record);
-    let sum: i128 = record
-        .streams
-        .iter()
-        .map(|stream| stream.latency.sum_ps)
-        .sum();
-    let max = record
-        .streams
-        .iter()
-        .map(|stream| stream.latency.max.as_ps())
-        .max();
+    let sum: i128 = record.streams.iter().map(|stream| stream.latency.sum_ps).sum();
+    let max = record.streams.iter().map(|stream| stream.latency.max.as_ps()).max();
     println!(
         "{{\"received\": {received}, \"events\": {}, \"delay_mean_ps\": {}, \"delay_max_ps\": {}}}",
         record.events,

@@ -278,11 +278,7 @@ impl AccessState {
     }
 
     fn will_hear(&mut self, at: i64, station: u32, from: u32, heard: Heard) {
-        let ear = Ear {
-            station,
-            from,
-            heard,
-        };
+        let ear = Ear { station, from, heard };
         self.ears.insert((at, self.ears_so_far), ear);
         self.ears_so_far += 1;
     }
@@ -303,12 +299,8 @@ impl AccessState {
             let time = Instant::from_ps(at);
             let back = self.engine.hear(time, ear.station, ear.from, &ear.heard);
             if let Some(back) = back {
-                self.returned = Some(Returned {
-                    at,
-                    master: ear.station,
-                    back,
-                    cargo: self.unload(),
-                });
+                self.returned =
+                    Some(Returned { at, master: ear.station, back, cargo: self.unload() });
             }
             self.posts[ear.station as usize].wake = now;
         }

@@ -72,9 +72,7 @@ impl AdmissionState {
         Self {
             manager: Manager::new(config, network, address_of),
             at: stations.get(&manager).copied().unwrap_or(NONE),
-            parties: parties
-                .map(|&own| Party::new(config, own, manager))
-                .collect(),
+            parties: parties.map(|&own| Party::new(config, own, manager)).collect(),
             addresses,
             stations,
             channels: BTreeMap::new(),
@@ -94,12 +92,7 @@ impl AdmissionState {
         contract: Contract,
         stop: Option<Duration>,
     ) {
-        let channel = Channel {
-            talker,
-            contract,
-            asked: None,
-            decided: None,
-        };
+        let channel = Channel { talker, contract, asked: None, decided: None };
         self.channels.insert(flow, channel);
         if let Some(stop) = stop {
             self.stops.push((Instant::ZERO + stop, flow));

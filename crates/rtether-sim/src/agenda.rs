@@ -63,20 +63,13 @@ impl Group {
     /// down, and only one match waits for it.
     #[inline]
     fn replace(&mut self, place: u32, time: i64) -> (u32, i64) {
-        let others = [
-            u32::from(place == 0),
-            1 + u32::from(place <= 1),
-            2 + u32::from(place <= 2),
-        ];
+        let others = [u32::from(place == 0), 1 + u32::from(place <= 1), 2 + u32::from(place <= 2)];
         let [a, b, c] = others.map(|other| (other, self.0[(other % GROUP) as usize]));
         let (other, at) = earlier(earlier(a, b), c);
         self.0[(place % GROUP) as usize] = time;
         // Of equal times that at the lower place comes first.
         let is_other = at.wrapping_sub(i64::from(other < place)) < time;
-        (
-            select_unpredictable(is_other, other, place),
-            select_unpredictable(is_other, at, time),
-        )
+        (select_unpredictable(is_other, other, place), select_unpredictable(is_other, at, time))
     }
 }
 
@@ -84,10 +77,7 @@ impl Group {
 #[inline]
 fn earlier((left, at): (u32, i64), (right, other): (u32, i64)) -> (u32, i64) {
     let is_right = other < at;
-    (
-        select_unpredictable(is_right, right, left),
-        select_unpredictable(is_right, other, at),
-    )
+    (select_unpredictable(is_right, right, left), select_unpredictable(is_right, other, at))
 }
 
 /// A node of the tree: the winners of its children, in a cache line.
@@ -176,16 +166,10 @@ fn number(entry: Entry) -> i128 {
 #[allow(clippy::cast_possible_truncation, reason = "each takes its own bits")]
 #[allow(clippy::cast_sign_loss, reason = "a slot has no sign")]
 const fn entry(number: i128) -> Entry {
-    Entry {
-        time: (number >> u32::BITS) as i64,
-        slot: number as u32,
-    }
+    Entry { time: (number >> u32::BITS) as i64, slot: number as u32 }
 }
 
-const NOTHING: Entry = Entry {
-    time: NEVER,
-    slot: 0,
-};
+const NOTHING: Entry = Entry { time: NEVER, slot: 0 };
 
 impl Heap {
     /// Creates `slots` timers, none of them set.
@@ -330,21 +314,13 @@ impl Line {
     const fn new() -> Self {
         let mut times = [PAST; Self::PLACES as usize];
         times[0] = NEVER;
-        Self {
-            times,
-            slots: [0; Self::PLACES as usize],
-            head: 0,
-            tail: 0,
-        }
+        Self { times, slots: [0; Self::PLACES as usize], head: 0, tail: 0 }
     }
 
     #[inline]
     const fn get(&self, number: u32) -> Entry {
         let at = (number % Self::PLACES) as usize;
-        Entry {
-            time: self.times[at],
-            slot: self.slots[at],
-        }
+        Entry { time: self.times[at], slot: self.slots[at] }
     }
 
     #[inline]
@@ -436,10 +412,7 @@ impl Tree {
             width *= GROUP;
         }
         let nothing = Group([NEVER; GROUP as usize]);
-        let idle = Node {
-            times: nothing,
-            slots: [0; GROUP as usize],
-        };
+        let idle = Node { times: nothing, slots: [0; GROUP as usize] };
         Self {
             groups: vec![nothing; groups as usize],
             nodes: vec![idle; (bottom + parents) as usize],
@@ -452,10 +425,7 @@ impl Tree {
     fn set(&mut self, slot: u32, time: i64) {
         let number = slot / GROUP;
         let (place, time) = self.groups[number as usize].replace(slot % GROUP, time);
-        let winner = Entry {
-            time,
-            slot: number * GROUP + place,
-        };
+        let winner = Entry { time, slot: number * GROUP + place };
         if self.first.slot == slot {
             self.climb::<false>(number, winner);
         } else {
@@ -477,10 +447,7 @@ impl Tree {
             }
             own.slots[at] = winner.slot;
             let (place, time) = own.times.replace(side, winner.time);
-            winner = Entry {
-                time,
-                slot: own.slots[(place % GROUP) as usize],
-            };
+            winner = Entry { time, slot: own.slots[(place % GROUP) as usize] };
             if node == 0 {
                 break;
             }

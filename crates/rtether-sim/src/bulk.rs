@@ -105,11 +105,7 @@ impl Files {
         if self.due > now {
             return None;
         }
-        let due = if self.mean_gap.is_some() {
-            self.due
-        } else {
-            now
-        };
+        let due = if self.mean_gap.is_some() { self.due } else { now };
         self.left -= 1;
         self.advance();
         Some((self.size, due))
@@ -168,13 +164,8 @@ impl BulkFlow {
             receiver_slot: 0,
             config: tcp::Config::of(&bulk.tcp),
             transfers,
-            bursts: bulk
-                .bursts
-                .as_ref()
-                .map(|bursts| Files::new(flow, bursts, seed)),
-            write_interval: bulk
-                .rate
-                .map(|rate| rate.time_ceil(bulk.tcp.segment).as_ps()),
+            bursts: bulk.bursts.as_ref().map(|bursts| Files::new(flow, bursts, seed)),
+            write_interval: bulk.rate.map(|rate| rate.time_ceil(bulk.tcp.segment).as_ps()),
             begun: 0,
             connection: None,
             records: Vec::new(),
@@ -271,11 +262,7 @@ impl BulkFlow {
         let Some(running) = running.filter(|own| is_current && !own.is_given_up()) else {
             return Handled::Late;
         };
-        let sender = if packet.has(REVERSE) {
-            RECEIVER
-        } else {
-            SENDER
-        };
+        let sender = if packet.has(REVERSE) { RECEIVER } else { SENDER };
         if self.counts_files {
             self.chain.arrive(now.as_ps(), sender, cause, packet);
         }
@@ -304,8 +291,7 @@ impl BulkFlow {
 
     /// Returns why an end sends now.
     pub(crate) const fn cause(&self, is_receiver: bool) -> Cause {
-        self.chain
-            .cause(if is_receiver { RECEIVER } else { SENDER })
+        self.chain.cause(if is_receiver { RECEIVER } else { SENDER })
     }
 
     /// Returns when the next file is due, or [`NEVER`].
@@ -330,11 +316,7 @@ impl BulkFlow {
 
     /// Opens the next connection if it is due and none is running.
     fn begin_if_due(&mut self, now: Instant) {
-        if self
-            .connection
-            .as_ref()
-            .is_some_and(|running| !running.sender.is_done())
-        {
+        if self.connection.as_ref().is_some_and(|running| !running.sender.is_done()) {
             return;
         }
         self.close_record();
@@ -366,9 +348,7 @@ impl BulkFlow {
     fn next_file(&mut self, now: Instant) -> Option<(u64, i64)> {
         let Some(transfer) = self.transfers.get(self.begun) else {
             let files = self.bursts.as_mut()?;
-            return files
-                .begin(now.as_ps())
-                .map(|(size, due)| (size.get(), due));
+            return files.begin(now.as_ps()).map(|(size, due)| (size.get(), due));
         };
         let is_due = transfer.start <= now.since_start();
         let size = transfer.size.map_or(ENDLESS, Bytes::get);
@@ -378,10 +358,7 @@ impl BulkFlow {
     /// Returns the due times of files that may still arrive: the one being sent, and those waiting
     /// for it. Of files at random times only the first is known.
     pub(crate) fn unfinished(&self, now: i64) -> impl Iterator<Item = i64> {
-        let is_running = self
-            .records
-            .last()
-            .is_some_and(|last| last.finished_at.is_none());
+        let is_running = self.records.last().is_some_and(|last| last.finished_at.is_none());
         let running = self.connection.as_ref();
         let running = running.filter(|running| is_running && !running.is_given_up());
         let listed = self.transfers.iter().skip(self.begun);
@@ -389,10 +366,7 @@ impl BulkFlow {
         let bursts = self.bursts.iter().filter(|files| files.mean_gap.is_some());
         let waiting = listed.chain(bursts.map(|files| files.due));
         let waiting = waiting.filter(move |&due| due < now);
-        running
-            .map(|running| running.due)
-            .into_iter()
-            .chain(waiting)
+        running.map(|running| running.due).into_iter().chain(waiting)
     }
 
     /// Writes the application's data that is due.
@@ -405,11 +379,7 @@ impl BulkFlow {
         };
         while running.write_at <= now.as_ps() {
             let rest = running.size - running.written;
-            let chunk = if interval.is_some() {
-                rest.min(segment)
-            } else {
-                rest
-            };
+            let chunk = if interval.is_some() { rest.min(segment) } else { rest };
             running.sender.write(now, Bytes::new(chunk));
             self.chain.note_written(SENDER, running.written > 0);
             running.written += chunk;

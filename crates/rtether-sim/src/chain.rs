@@ -52,11 +52,7 @@ impl Chain {
             stations,
             legs: VecDeque::new(),
             first: 1,
-            last: [Cause {
-                leg: 0,
-                at: 0,
-                is_written: false,
-            }; 2],
+            last: [Cause { leg: 0, at: 0, is_written: false }; 2],
         }
     }
 
@@ -76,17 +72,9 @@ impl Chain {
             self.legs.pop_front();
             self.first += 1;
         }
-        self.legs.push_back(Leg {
-            cause,
-            end: now,
-            sender,
-            packet: Way::of(packet),
-        });
-        self.last[usize::from(1 - sender)] = Cause {
-            leg: self.first + self.legs.len() as u64 - 1,
-            at: now,
-            is_written: false,
-        };
+        self.legs.push_back(Leg { cause, end: now, sender, packet: Way::of(packet) });
+        self.last[usize::from(1 - sender)] =
+            Cause { leg: self.first + self.legs.len() as u64 - 1, at: now, is_written: false };
     }
 
     /// Forgets the legs that ended before all messages that are under way were released.
@@ -109,22 +97,14 @@ impl Chain {
         let (mut sender, mut cause) = (sender, cause);
         let stations = |sender: u8| {
             let [talker, listener] = self.stations;
-            if sender == 0 {
-                [talker, listener]
-            } else {
-                [listener, talker]
-            }
+            if sender == 0 { [talker, listener] } else { [listener, talker] }
         };
         spent.carry(since, &Way::of(packet), stations(sender));
         let mut until = packet.released_at;
         while until > since {
             let own = stations(sender);
             let begin = cause.at.clamp(since, until);
-            let pause = if cause.is_written {
-                Segment::Application
-            } else {
-                Segment::Protocol
-            };
+            let pause = if cause.is_written { Segment::Application } else { Segment::Protocol };
             spent.pause(pause, own[0], until - begin);
             let Some(leg) = self.leg(cause).filter(|_| begin > since) else {
                 // Legs further back are no longer kept.

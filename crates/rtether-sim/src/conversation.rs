@@ -31,10 +31,7 @@ use crate::tcp;
 /// Largest number of messages in transit per connection. Their list grows on demand, to at most
 /// about 15 MB.
 const LIMIT: usize = 100_000;
-const _: () = assert!(
-    size_of::<Message>() <= 112,
-    "what a message on its way takes"
-);
+const _: () = assert!(size_of::<Message>() <= 112, "what a message on its way takes");
 
 /// The two ends, as positions in [`Conversation::ends`].
 pub(crate) const TALKER: u8 = 0;
@@ -85,11 +82,8 @@ impl Conversation {
         flow: &Flow,
         parameters: &TcpParameters,
     ) -> Self {
-        let config = tcp::Config {
-            nagle: false,
-            max_retries: u32::MAX,
-            ..tcp::Config::of(parameters)
-        };
+        let config =
+            tcp::Config { nagle: false, max_retries: u32::MAX, ..tcp::Config::of(parameters) };
         Self {
             flow: index,
             stream,
@@ -99,10 +93,9 @@ impl Conversation {
             chain: Chain::new([talker, listener]),
             ends: [(); 2].map(|()| tcp::Endpoint::connected(config)),
             message: flow.payload.get(),
-            answer: flow.reply.map(|reply| Answer {
-                size: reply.payload.get(),
-                after: reply.after.as_ps(),
-            }),
+            answer: flow
+                .reply
+                .map(|reply| Answer { size: reply.payload.get(), after: reply.after.as_ps() }),
             outstanding: VecDeque::new(),
             booked: 0,
             answered: 0,
@@ -127,11 +120,7 @@ impl Conversation {
 
     /// Returns the stations from and to which an end sends.
     pub(crate) const fn direction(&self, end: u8) -> [u32; 2] {
-        if end == TALKER {
-            [self.talker, self.listener]
-        } else {
-            [self.listener, self.talker]
-        }
+        if end == TALKER { [self.talker, self.listener] } else { [self.listener, self.talker] }
     }
 
     /// Writes a message of the talker's application; `false` if too many are in transit.
@@ -181,11 +170,7 @@ impl Conversation {
         (packet, cause): (&Packet, Cause),
         segment: &tcp::Segment,
     ) -> u8 {
-        let end = if packet.has(REVERSE) {
-            TALKER
-        } else {
-            LISTENER
-        };
+        let end = if packet.has(REVERSE) { TALKER } else { LISTENER };
         self.chain.arrive(now.as_ps(), 1 - end, cause, packet);
         self.ends[usize::from(end)].handle_segment(now, segment);
         if end == LISTENER {
@@ -202,11 +187,7 @@ impl Conversation {
         }
         self.booked += 1;
         let Message { released, .. } = self.outstanding.pop_front()?;
-        let sender = if packet.has(REVERSE) {
-            LISTENER
-        } else {
-            TALKER
-        };
+        let sender = if packet.has(REVERSE) { LISTENER } else { TALKER };
         let last = self.chain.spent(released.since(), packet, sender, cause);
         let spent = released.all(last);
         Some((released, spent))
@@ -286,10 +267,7 @@ impl Conversation {
     /// Returns the number of the message or answer that a segment sent by `end` belongs to; for a
     /// segment without data, the number of the last one received.
     pub(crate) fn number_of(&self, end: u8, segment: &tcp::Segment) -> u32 {
-        let answer = self
-            .answer
-            .as_ref()
-            .map_or(self.message, |answer| answer.size);
+        let answer = self.answer.as_ref().map_or(self.message, |answer| answer.size);
         let (octet, size) = match (end == TALKER, segment.len > 0) {
             (true, true) => (segment.seq - 1, self.message),
             (true, false) => (segment.ack.saturating_sub(2), answer),
@@ -301,13 +279,8 @@ impl Conversation {
 
     /// Returns how many counted messages in transit are older than `deadline`.
     pub(crate) fn overdue(&self, now: i64, deadline: i64) -> usize {
-        let counted = self
-            .outstanding
-            .iter()
-            .filter(|message| message.released.is_counted);
-        counted
-            .filter(|message| now - message.released.at > deadline)
-            .count()
+        let counted = self.outstanding.iter().filter(|message| message.released.is_counted);
+        counted.filter(|message| now - message.released.at > deadline).count()
     }
 
     /// Checks the engines, and that messages are received, answered and booked in that order.

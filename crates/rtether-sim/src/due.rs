@@ -12,10 +12,7 @@ pub(crate) struct DueQueue {
 
 impl Default for DueQueue {
     fn default() -> Self {
-        Self {
-            fifo: Fifo::default(),
-            slot: NONE,
-        }
+        Self { fifo: Fifo::default(), slot: NONE }
     }
 }
 

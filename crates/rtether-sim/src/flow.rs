@@ -102,11 +102,7 @@ impl FlowState {
     /// Creates a flow that has released nothing; its slots are set later.
     pub(crate) fn new(flow: &Flow, seed: u64, parts: Parts) -> Self {
         let answers = parts.answer.map(|(reply, size)| {
-            Box::new(Answers {
-                after: reply.after.as_ps(),
-                size,
-                pending: DueQueue::default(),
-            })
+            Box::new(Answers { after: reply.after.as_ps(), size, pending: DueQueue::default() })
         });
         Self {
             source: Source::new(flow, seed),
@@ -298,11 +294,7 @@ impl FlowState {
     pub(crate) fn begin_release(&mut self, is_counted: bool) -> (u32, usize) {
         let number = self.number;
         self.number = number.wrapping_add(1);
-        let copies = if self.is_multicast {
-            1
-        } else {
-            self.listeners().len()
-        };
+        let copies = if self.is_multicast { 1 } else { self.listeners().len() };
         if is_counted {
             self.counted += 1;
         }
@@ -322,11 +314,7 @@ impl FlowState {
         now: i64,
         is_counted: bool,
     ) -> Packet {
-        let destination = if self.is_multicast {
-            GROUP | index
-        } else {
-            self.listeners()[copy]
-        };
+        let destination = if self.is_multicast { GROUP | index } else { self.listeners()[copy] };
         Packet {
             released_at: now,
             stream: self.first_stream + u32::try_from(copy).unwrap_or(0),

@@ -107,10 +107,7 @@ impl FragmentedFlow {
     pub(crate) fn info(&self, packet: &Packet) -> Option<FragmentInfo> {
         let count = self.count(packet);
         let is_one = count == 1 || packet.fragment == WHOLE;
-        (!is_one).then_some(FragmentInfo {
-            number: u32::from(packet.fragment),
-            count,
-        })
+        (!is_one).then_some(FragmentInfo { number: u32::from(packet.fragment), count })
     }
 
     /// Returns the octets of the IP packet in a fragment, padding excluded.
@@ -186,13 +183,7 @@ impl Reassembly {
         } else {
             self.begun += 1;
             self.by_key.insert(key, self.begun);
-            let partial = Partial {
-                key,
-                stream: packet.stream,
-                since: now,
-                octets: 0,
-                arrived: 0,
-            };
+            let partial = Partial { key, stream: packet.stream, since: now, octets: 0, arrived: 0 };
             self.partial.insert(self.begun, partial);
             self.begun
         };
@@ -241,12 +232,7 @@ mod tests {
 
     /// A fragment of datagram `number`.
     fn fragment(number: u32, fragment: u8, size: u16) -> Packet {
-        Packet {
-            number,
-            size,
-            fragment,
-            ..Packet::default()
-        }
+        Packet { number, size, fragment, ..Packet::default() }
     }
 
     /// Oracle: by hand: the limit, and the timeout.

@@ -192,11 +192,7 @@ impl Simulation {
             if time >= until && (time > until || slot >= end) {
                 break;
             }
-            debug_assert!(
-                time >= self.now,
-                "time runs backwards: {time} after {}",
-                self.now
-            );
+            debug_assert!(time >= self.now, "time runs backwards: {time} after {}", self.now);
             self.now = time;
             self.events += 1;
             match self.actions[slot as usize] {

@@ -152,12 +152,8 @@ fn segment_of(code: u32) -> Segment {
 }
 
 /// The segments between the ports of a packet's ends.
-const BETWEEN: [Segment; 4] = [
-    Segment::MediumAccess,
-    Segment::Wire,
-    Segment::SwitchLatency,
-    Segment::SwitchQueue,
-];
+const BETWEEN: [Segment; 4] =
+    [Segment::MediumAccess, Segment::Wire, Segment::SwitchLatency, Segment::SwitchQueue];
 
 /// Returns how much of the last part of a packet's time in the network it spent for certain at the
 /// place where it was longest: all but what can have been before.
@@ -219,12 +215,7 @@ pub(crate) struct Released {
 impl Released {
     /// Returns a message that has just been released.
     pub(crate) const fn new(at: i64, number: u32, is_counted: bool) -> Self {
-        Self {
-            at,
-            number,
-            is_counted,
-            spent: None,
-        }
+        Self { at, number, is_counted, spent: None }
     }
 
     /// Returns when what is on its way now was released: the message, or its answer.

@@ -270,12 +270,7 @@ impl Observer for Fingerprint {
     }
 
     fn transmitted(&mut self, now: Instant, port: PortId, packet: &PacketInfo) {
-        self.event(
-            2,
-            now,
-            u64::from(port.node.0) << 16 | u64::from(port.port),
-            packet,
-        );
+        self.event(2, now, u64::from(port.node.0) << 16 | u64::from(port.port), packet);
     }
 
     fn delivered(&mut self, now: Instant, packet: &PacketInfo, delivery: &Delivery) {

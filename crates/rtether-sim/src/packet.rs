@@ -75,10 +75,7 @@ pub(crate) struct Packet {
     /// [`REMARKED`] and the code point that a switch has given; zero if none has.
     pub(crate) remarked: u8,
 }
-const _: () = assert!(
-    size_of::<Packet>() == 152,
-    "a packet has room for its parts"
-);
+const _: () = assert!(size_of::<Packet>() == 152, "a packet has room for its parts");
 
 impl Packet {
     /// Returns whether a flag is set.
@@ -90,11 +87,7 @@ impl Packet {
     /// Sets or clears a flag.
     #[inline]
     pub(crate) const fn put(&mut self, flag: u8, on: bool) {
-        self.flags = if on {
-            self.flags | flag
-        } else {
-            self.flags & !flag
-        };
+        self.flags = if on { self.flags | flag } else { self.flags & !flag };
     }
 
     /// Returns the code point that a switch has given, if any.
@@ -179,10 +172,7 @@ impl Pool {
     /// Frees the packet's place.
     #[inline]
     pub(crate) fn remove(&mut self, id: u32) {
-        debug_assert!(
-            !self.get(id).has(TWIN),
-            "the others of its frame are not told"
-        );
+        debug_assert!(!self.get(id).has(TWIN), "the others of its frame are not told");
         let mut free = self.free;
         free.push(self, id);
         self.free = free;
@@ -332,11 +322,7 @@ pub(crate) struct Fifo {
 
 impl Default for Fifo {
     fn default() -> Self {
-        Self {
-            head: NONE,
-            tail: NONE,
-            len: 0,
-        }
+        Self { head: NONE, tail: NONE, len: 0 }
     }
 }
 

@@ -274,11 +274,7 @@ impl Port {
         agenda: &mut Agenda,
     ) {
         self.is_wake_set = waits || (self.reports_completion && self.free_at > now);
-        let next = if self.is_wake_set {
-            self.free_at.max(not_before)
-        } else {
-            NEVER
-        };
+        let next = if self.is_wake_set { self.free_at.max(not_before) } else { NEVER };
         agenda.set(self.wake_slot, next);
     }
 
@@ -343,11 +339,7 @@ impl Port {
         let packet = pool.get_mut(id);
         let held_up = self.landed_at - packet.due;
         if held_up > 0 {
-            let segment = if self.line.has_jitter {
-                Segment::SwitchLatency
-            } else {
-                Segment::Wire
-            };
+            let segment = if self.line.has_jitter { Segment::SwitchLatency } else { Segment::Wire };
             packet.spend(segment, index, held_up);
             packet.due += held_up;
         }

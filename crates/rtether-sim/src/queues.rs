@@ -65,9 +65,7 @@ impl Waiting for Frames<'_> {
 
     fn head_size(&self, queue: u8) -> u32 {
         let head = self.lanes[usize::from(queue)].fifo.head();
-        head.map_or(0, |id| {
-            u32::try_from(self.pool.get(id).frame_size()).unwrap_or(u32::MAX)
-        })
+        head.map_or(0, |id| u32::try_from(self.pool.get(id).frame_size()).unwrap_or(u32::MAX))
     }
 
     fn head_since(&self, queue: u8) -> Instant {
@@ -270,10 +268,7 @@ impl EgressQueues {
         if self.is_empty() {
             return Next::Empty;
         }
-        let frames = Frames {
-            lanes: &self.lanes,
-            pool,
-        };
+        let frames = Frames { lanes: &self.lanes, pool };
         let queue = match self.selector.poll(Instant::from_ps(now), &frames) {
             Decision::Send(queue) => queue,
             Decision::NotBefore(time) => return Next::NotBefore(time.as_ps()),
@@ -358,10 +353,7 @@ mod tests {
     use std::vec::Vec;
 
     fn packet(size: u16) -> Packet {
-        Packet {
-            size,
-            ..Packet::default()
-        }
+        Packet { size, ..Packet::default() }
     }
 
     fn sent(queues: &mut EgressQueues, pool: &Pool) -> Option<(u32, u8)> {
@@ -382,30 +374,17 @@ mod tests {
                 queues.push(&mut pool, id, queues.queue_for(queue), 100);
             }
         }
-        (0..take)
-            .map_while(|_| sent(&mut queues, &pool))
-            .map(|(_, queue)| queue)
-            .collect()
+        (0..take).map_while(|_| sent(&mut queues, &pool)).map(|(_, queue)| queue).collect()
     }
 
     #[test]
     fn selections_by_hand() {
         let weights = [1, 2, 3, 0, 0, 0, 0, 0];
-        assert_eq!(
-            order(Selection::StrictPriority, 3, 2, 6),
-            [2, 2, 1, 1, 0, 0]
-        );
+        assert_eq!(order(Selection::StrictPriority, 3, 2, 6), [2, 2, 1, 1, 0, 0]);
         assert_eq!(order(Selection::Fcfs, 3, 2, 6), [0; 6]);
         let wrr = order(Selection::Wrr { weights }, 3, 6, 12);
         assert_eq!(wrr, [2, 2, 2, 1, 1, 0, 2, 2, 2, 1, 1, 0]);
-        let mixed = order(
-            Selection::StrictWrr {
-                weights: [1, 2, 3, 9, 0, 0, 0, 0],
-            },
-            4,
-            2,
-            8,
-        );
+        let mixed = order(Selection::StrictWrr { weights: [1, 2, 3, 9, 0, 0, 0, 0] }, 4, 2, 8);
         assert_eq!(mixed, [3, 3, 2, 2, 1, 1, 0, 0]);
     }
 
@@ -417,11 +396,7 @@ mod tests {
         queues.set_local_deadlines(Arc::from([10, 3, i64::MAX]));
         assert_eq!(queues.count(), 1);
         for (mark, flow) in [(0, 2), (1, 0), (2, 1), (3, 2), (4, 0), (5, 1), (8, 1)] {
-            let id = pool.insert(Packet {
-                mark,
-                flow,
-                ..packet(100)
-            });
+            let id = pool.insert(Packet { mark, flow, ..packet(100) });
             queues.push(&mut pool, id, 0, 100);
         }
         // Due: 11, 5, 14, 8 and 11; of equal ones, the earlier arrival first.
@@ -453,17 +428,11 @@ mod tests {
         );
         assert!(queues.fits(1, 600) && !queues.fits(1, 601) && !queues.fits(0, 51));
         for expected in [1, 1, 0] {
-            assert_eq!(
-                sent(&mut queues, &pool).map(|(_, queue)| queue),
-                Some(expected)
-            );
+            assert_eq!(sent(&mut queues, &pool).map(|(_, queue)| queue), Some(expected));
         }
         // The room that was left is there again.
         assert!(queues.fits(0, 150) && !queues.fits(0, 151) && queues.fits(1, 900));
-        let most = queues
-            .records()
-            .into_iter()
-            .map(|own| own.backlog_max.get());
+        let most = queues.records().into_iter().map(|own| own.backlog_max.get());
         assert!(most.eq([200, 200]));
     }
 
@@ -477,9 +446,8 @@ mod tests {
             queues.push(&mut pool, id, 0, 100);
         }
         assert!(!queues.fits(0, 601) && queues.fits(0, 600));
-        let sent: Vec<u8> = core::iter::from_fn(|| sent(&mut queues, &pool))
-            .map(|(_, q)| q)
-            .collect();
+        let sent: Vec<u8> =
+            core::iter::from_fn(|| sent(&mut queues, &pool)).map(|(_, q)| q).collect();
         assert_eq!(sent, [0; 4]);
         assert!(queues.is_empty() && queues.backlog() == 0);
     }

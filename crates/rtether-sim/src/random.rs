@@ -34,10 +34,7 @@ pub(crate) enum Purpose {
 /// Returns the seed of a generator: a hash of the run's seed, the name and the purpose.
 pub(crate) fn seed_of(seed: u64, name: &str, purpose: Purpose) -> u64 {
     // The name, then the purpose and the seed.
-    let words = (purpose as u64)
-        .to_le_bytes()
-        .into_iter()
-        .chain(seed.to_le_bytes());
+    let words = (purpose as u64).to_le_bytes().into_iter().chain(seed.to_le_bytes());
     hash(name.bytes().chain(words))
 }
 
@@ -133,13 +130,8 @@ mod tests {
     fn draws_have_the_quantiles_of_the_table() {
         // Oracle: order statistics. The number of 100 000 draws at most as large as a quantile is
         // binomial; within 5 standard errors, at most 791 for a share of a half.
-        let points = [
-            (0, 0),
-            (500_000, 2_000),
-            (990_000, 9_000),
-            (999_000, 30_000),
-            (1_000_000, 80_000),
-        ];
+        let points =
+            [(0, 0), (500_000, 2_000), (990_000, 9_000), (999_000, 30_000), (1_000_000, 80_000)];
         let table = |offset: i64| {
             let points = points.map(|(per_million, ns)| Quantile {
                 per_million,
@@ -156,9 +148,7 @@ mod tests {
         };
         let mut draw = Draw::new(11, "quantiles", Purpose::Stack);
         for (is_outbound, offset) in [(true, 0), (false, 100_000)] {
-            let drawn: Vec<i64> = (0..100_000)
-                .map(|_| draw.jitter(&jitter, is_outbound))
-                .collect();
+            let drawn: Vec<i64> = (0..100_000).map(|_| draw.jitter(&jitter, is_outbound)).collect();
             for (per_million, ns) in points {
                 let limit = Duration::from_ns(ns + offset).as_ps();
                 let found = drawn.iter().filter(|drawn| **drawn <= limit).count();
@@ -167,10 +157,7 @@ mod tests {
                 // The variance is due * (1 - share); at the ends, where it is zero, one is added.
                 let variance = due * (1_000_000 - i64::from(per_million)) / 1_000_000;
                 let error = 5 * (variance.isqrt() + 1);
-                assert!(
-                    (found - due).abs() <= error,
-                    "{per_million}: {found}, not {due}"
-                );
+                assert!((found - due).abs() <= error, "{per_million}: {found}, not {due}");
             }
             let most = jitter.spread.max(is_outbound).as_ps();
             assert!(drawn.iter().all(|drawn| (0..=most).contains(drawn)));
@@ -195,10 +182,7 @@ mod tests {
         let uniform: i64 = (0..n).map(|_| draw.up_to(1_000_000)).sum::<i64>() / n;
         assert!((uniform - 500_000).abs() < 5 * 289_000 / 316, "{uniform}");
         let exponential: i64 = (0..n).map(|_| draw.exponential(1_000_000)).sum::<i64>() / n;
-        assert!(
-            (exponential - 1_000_000).abs() < 5 * 1_000_000 / 316,
-            "{exponential}"
-        );
+        assert!((exponential - 1_000_000).abs() < 5 * 1_000_000 / 316, "{exponential}");
         let hits = (0..n).filter(|_| draw.happens(1, 100)).count();
         assert!((1000 - 160..=1000 + 160).contains(&hits), "{hits}");
     }

@@ -17,9 +17,7 @@ pub struct Releases {
 impl Releases {
     /// Returns the release times of a flow; a bulk flow has none.
     pub fn new(flow: &Flow, seed: u64) -> Self {
-        Self {
-            source: Source::new(flow, seed),
-        }
+        Self { source: Source::new(flow, seed) }
     }
 
     /// Returns the first release; called once, before all others.

@@ -64,10 +64,7 @@ impl StackState {
         let (servers, send, receive, jitter) = match stack {
             Stack::Zero => (0, Cost::default(), Cost::default(), Jitter::default()),
             Stack::IpRate { service } => {
-                let cost = Cost {
-                    base: *service,
-                    ..Cost::default()
-                };
+                let cost = Cost { base: *service, ..Cost::default() };
                 (1, cost, cost, Jitter::default())
             }
             Stack::Rtos(rtos) => (1, Cost::default(), Cost::default(), rtos.jitter.clone()),
@@ -83,11 +80,7 @@ impl StackState {
             Stack::Rtos(rtos) => Some(Box::new(rtos.clone())),
             Stack::Zero | Stack::IpRate { .. } | Stack::Linear(_) => None,
         };
-        let server = || Server {
-            queue: Fifo::default(),
-            serving: NONE,
-            slot: NONE,
-        };
+        let server = || Server { queue: Fifo::default(), serving: NONE, slot: NONE };
         Self {
             servers,
             server: [server(), server()],
@@ -232,10 +225,6 @@ impl StackState {
     #[inline]
     fn with_jitter(&mut self, cost: Cost, size: i64, is_outbound: bool) -> i64 {
         let fixed = cost.base.as_ps() + cost.per_octet.as_ps() * size;
-        if self.has_jitter {
-            fixed + self.draw.jitter(&self.jitter, is_outbound)
-        } else {
-            fixed
-        }
+        if self.has_jitter { fixed + self.draw.jitter(&self.jitter, is_outbound) } else { fixed }
     }
 }

@@ -276,9 +276,8 @@ impl Shared {
     /// Returns the counters at the end of a run.
     pub(crate) fn record(&self, ports: impl Fn(u32) -> PortId) -> MediumRecord {
         let statistics = self.medium.statistics();
-        let (control, control_time) = self
-            .scheme()
-            .map_or_else(Default::default, AccessState::control);
+        let (control, control_time) =
+            self.scheme().map_or_else(Default::default, AccessState::control);
         MediumRecord {
             ports: self.attachments().map(ports).collect(),
             collisions: statistics.collisions.to_vec(),
@@ -321,29 +320,14 @@ impl HubState {
     /// Creates a hub with these ports in use; `ingress` has, by station of the medium, the port at
     /// which its frames enter.
     pub(crate) const fn new(node: NodeId, ports: Vec<u32>, ingress: Vec<u32>) -> Self {
-        Self {
-            node,
-            ports,
-            ingress,
-            arrived: 0,
-            copied: 0,
-            filtered: 0,
-            discarded: 0,
-        }
+        Self { node, ports, ingress, arrived: 0, copied: 0, filtered: 0, discarded: 0 }
     }
 }
 
 impl Attachment {
     /// Attaches a port to a collision domain as this station of its medium.
     pub(crate) const fn new(port: u32, domain: u32, station: u32) -> Self {
-        Self {
-            port,
-            domain,
-            station,
-            frame: NONE,
-            queue: 0,
-            plain: NONE,
-        }
+        Self { port, domain, station, frame: NONE, queue: 0, plain: NONE }
     }
 
     /// Notes that the interface of this end station alone decides what it takes in.

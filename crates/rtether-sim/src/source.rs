@@ -31,23 +31,10 @@ struct Chance {
 /// [`Traffic`] in picoseconds.
 #[derive(Clone, Copy)]
 enum Timing {
-    Periodic {
-        period: i64,
-        jitter: i64,
-        begin: Begin,
-    },
-    Sporadic {
-        min_gap: i64,
-        extra: i64,
-        burst: u32,
-    },
-    Poisson {
-        mean: i64,
-    },
-    Adaptive {
-        pause: i64,
-        timeout: i64,
-    },
+    Periodic { period: i64, jitter: i64, begin: Begin },
+    Sporadic { min_gap: i64, extra: i64, burst: u32 },
+    Poisson { mean: i64 },
+    Adaptive { pause: i64, timeout: i64 },
     Idle,
 }
 
@@ -72,43 +59,27 @@ impl Source {
             None => Begin::Fixed,
         };
         let traffic = match flow.traffic {
-            Traffic::Periodic {
-                period,
-                phase,
-                release_jitter,
-            } => Timing::Periodic {
+            Traffic::Periodic { period, phase, release_jitter } => Timing::Periodic {
                 period: period.as_ps(),
                 jitter: release_jitter.as_ps(),
                 begin: begin(phase == Phase::Random),
             },
-            Traffic::Flood { interval } => Timing::Periodic {
-                period: interval.as_ps(),
-                jitter: 0,
-                begin: begin(true),
-            },
-            Traffic::Sporadic {
-                min_gap,
-                mean_gap,
-                burst,
-            } => Timing::Sporadic {
+            Traffic::Flood { interval } => {
+                Timing::Periodic { period: interval.as_ps(), jitter: 0, begin: begin(true) }
+            }
+            Traffic::Sporadic { min_gap, mean_gap, burst } => Timing::Sporadic {
                 min_gap: min_gap.as_ps(),
                 extra: (mean_gap - min_gap).as_ps().max(0),
                 burst,
             },
-            Traffic::Poisson { mean_interval } => Timing::Poisson {
-                mean: mean_interval.as_ps(),
-            },
-            Traffic::Adaptive { pause, timeout } => Timing::Adaptive {
-                pause: pause.as_ps(),
-                timeout: timeout.as_ps(),
-            },
+            Traffic::Poisson { mean_interval } => Timing::Poisson { mean: mean_interval.as_ps() },
+            Traffic::Adaptive { pause, timeout } => {
+                Timing::Adaptive { pause: pause.as_ps(), timeout: timeout.as_ps() }
+            }
             Traffic::Bulk(_) => Timing::Idle,
         };
         let offset = match flow.traffic {
-            Traffic::Periodic {
-                phase: Phase::Fixed(offset),
-                ..
-            } => offset.as_ps(),
+            Traffic::Periodic { phase: Phase::Fixed(offset), .. } => offset.as_ps(),
             Traffic::Periodic { .. }
             | Traffic::Sporadic { .. }
             | Traffic::Poisson { .. }
@@ -126,9 +97,7 @@ impl Source {
                     latest_first.map(|time| time.as_ps()).collect()
                 }),
             }),
-            stop: flow
-                .stop
-                .map_or(NEVER, rtether_model::quantity::Duration::as_ps),
+            stop: flow.stop.map_or(NEVER, rtether_model::quantity::Duration::as_ps),
             grid: given.map_or(drawn, rtether_model::quantity::Duration::as_ps),
         }
     }
@@ -136,12 +105,7 @@ impl Source {
     /// Returns whether it releases at the same times as another one, with nothing left to chance.
     pub(crate) fn is_in_step_with(&self, other: &Self) -> bool {
         let period = |own: &Self| {
-            if let Timing::Periodic {
-                period,
-                jitter: 0,
-                begin: Begin::Fixed,
-            } = own.traffic
-            {
+            if let Timing::Periodic { period, jitter: 0, begin: Begin::Fixed } = own.traffic {
                 return Some(period);
             }
             None
@@ -170,11 +134,7 @@ impl Source {
             return self.unless_stopped(at);
         }
         let at = match self.traffic {
-            Timing::Periodic {
-                period,
-                jitter,
-                begin,
-            } => {
+            Timing::Periodic { period, jitter, begin } => {
                 if begin == Begin::Drawn {
                     let phase = self.chance.draw.up_to(period - 1);
                     self.grid = self.grid.saturating_add(phase);
@@ -205,11 +165,7 @@ impl Source {
     #[inline]
     pub(crate) fn next(&mut self, now: i64) -> i64 {
         let at = match self.traffic {
-            Timing::Periodic {
-                period,
-                jitter,
-                begin,
-            } => {
+            Timing::Periodic { period, jitter, begin } => {
                 self.grid = self.grid.saturating_add(period);
                 if begin == Begin::Given
                     && let Some(at) = self.chance.given.pop()
@@ -225,11 +181,7 @@ impl Source {
                 at
             }
             Timing::Sporadic { min_gap, extra, .. } => {
-                let random = if extra > 0 {
-                    self.chance.draw.exponential(extra)
-                } else {
-                    0
-                };
+                let random = if extra > 0 { self.chance.draw.exponential(extra) } else { 0 };
                 now.saturating_add(min_gap).saturating_add(random)
             }
             Timing::Poisson { mean } => now.saturating_add(self.chance.draw.exponential(mean)),
@@ -270,11 +222,7 @@ impl Source {
     }
 
     fn draw_jitter(&mut self, jitter: i64) -> i64 {
-        if jitter > 0 {
-            self.chance.draw.up_to(jitter)
-        } else {
-            0
-        }
+        if jitter > 0 { self.chance.draw.up_to(jitter) } else { 0 }
     }
 
     const fn unless_stopped(&self, at: i64) -> i64 {
@@ -293,13 +241,7 @@ mod tests {
         let flow = Flow {
             class: alloc::string::String::new(),
             start: DAYS * 90,
-            ..Flow::new(
-                "f".into(),
-                NodeId(0),
-                [NodeId(1)].into(),
-                Bytes::new(60),
-                traffic,
-            )
+            ..Flow::new("f".into(), NodeId(0), [NodeId(1)].into(), Bytes::new(60), traffic)
         };
         Source::new(&flow, 1)
     }
@@ -312,23 +254,10 @@ mod tests {
         // time ends after 106.
         let mean = DAYS * 10;
         for traffic in [
-            Traffic::Poisson {
-                mean_interval: mean,
-            },
-            Traffic::Sporadic {
-                min_gap: DAYS,
-                mean_gap: mean,
-                burst: 1,
-            },
-            Traffic::Periodic {
-                period: mean,
-                phase: Phase::Fixed(mean),
-                release_jitter: mean,
-            },
-            Traffic::Adaptive {
-                pause: mean,
-                timeout: mean,
-            },
+            Traffic::Poisson { mean_interval: mean },
+            Traffic::Sporadic { min_gap: DAYS, mean_gap: mean, burst: 1 },
+            Traffic::Periodic { period: mean, phase: Phase::Fixed(mean), release_jitter: mean },
+            Traffic::Adaptive { pause: mean, timeout: mean },
         ] {
             let mut source = source(traffic);
             let mut last = source.first();

@@ -31,12 +31,7 @@ pub(crate) enum Offered {
 impl Spacing {
     /// Creates the spacing of a flow, by its number and that of its talker.
     pub(crate) fn new(flow: u32, station: u32, gap: Duration) -> Self {
-        Self {
-            flow,
-            station,
-            spacer: Spacer::new(gap),
-            held: DueQueue::default(),
-        }
+        Self { flow, station, spacer: Spacer::new(gap), held: DueQueue::default() }
     }
 
     /// Gives it the timer.

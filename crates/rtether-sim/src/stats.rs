@@ -31,10 +31,7 @@ pub(crate) struct StreamStats {
     histogram: Histogram,
     rest: Box<Rest>,
 }
-const _: () = assert!(
-    size_of::<StreamStats>() == 192,
-    "statistics are three cache lines"
-);
+const _: () = assert!(size_of::<StreamStats>() == 192, "statistics are three cache lines");
 
 /// Fields that few deliveries write.
 struct Rest {
@@ -78,11 +75,7 @@ impl Extremes {
 
 impl Default for Extremes {
     fn default() -> Self {
-        Self {
-            min: i64::MAX,
-            max: 0,
-            sum_sq: 0,
-        }
+        Self { min: i64::MAX, max: 0, sum_sq: 0 }
     }
 }
 
@@ -94,11 +87,7 @@ const LONG: i64 = 1 << 43;
 impl StreamStats {
     /// Creates empty statistics.
     pub(crate) fn new(flow: u32, listener: u32, deadline: Option<Duration>, payload: u64) -> Self {
-        let record = StreamRecord {
-            flow,
-            listener,
-            ..StreamRecord::default()
-        };
+        let record = StreamRecord { flow, listener, ..StreamRecord::default() };
         Self {
             deadline: deadline.map_or(i64::MAX, Duration::as_ps),
             delivered: 0,
@@ -106,13 +95,7 @@ impl StreamStats {
             ethernet: Extremes::default(),
             segments: [0; Segment::OF_PACKETS],
             histogram: Histogram::default(),
-            rest: Box::new(Rest {
-                record,
-                payload,
-                worst_place: 0,
-                worst_part: 0,
-                bucket_end: 0,
-            }),
+            rest: Box::new(Rest { record, payload, worst_place: 0, worst_part: 0, bucket_end: 0 }),
         }
     }
 
@@ -252,13 +235,7 @@ impl StreamStats {
         place: impl Fn(u32) -> (Segment, PortId),
     ) -> StreamRecord {
         self.carry();
-        let Rest {
-            mut record,
-            payload,
-            worst_place,
-            worst_part,
-            ..
-        } = *self.rest;
+        let Rest { mut record, payload, worst_place, worst_part, .. } = *self.rest;
         if let Some(worst) = &mut record.worst {
             let (segment, port) = place(worst_place);
             worst.responsible = (Place { segment, port }, Duration::from_ps(worst_part));
@@ -266,9 +243,7 @@ impl StreamStats {
         }
         let sum = |is_part: fn(Segment) -> bool| -> i128 {
             let parts = Segment::ALL.iter().filter(|&&segment| is_part(segment));
-            parts
-                .map(|segment| record.segments_ps[segment.index()])
-                .sum()
+            parts.map(|segment| record.segments_ps[segment.index()]).sum()
         };
         let (sum, ethernet_sum) = (sum(|_| true), sum(Segment::is_ethernet));
         record.released += released;
@@ -304,13 +279,7 @@ fn worst_of(packet: &Packet, latency: i64) -> Worst {
         latency: Duration::from_ps(latency),
         segments: packet.spent(),
         awaited: [Duration::ZERO; Segment::COUNT],
-        responsible: (
-            Place {
-                segment: Segment::Wire,
-                port: nowhere,
-            },
-            Duration::ZERO,
-        ),
+        responsible: (Place { segment: Segment::Wire, port: nowhere }, Duration::ZERO),
         seed: 0,
     }
 }

@@ -208,9 +208,7 @@ impl Forwarding {
     #[inline(never)]
     fn port_of_large(&self, switch: u32, target: u32) -> u32 {
         let routing = self.routing.as_deref();
-        routing.map_or(NONE, |routing| {
-            self.search(routing, switch as usize, target as usize)
-        })
+        routing.map_or(NONE, |routing| self.search(routing, switch as usize, target as usize))
     }
 
     /// Returns whether the network of `switch` leads to a destination; a group may have members in
@@ -253,9 +251,8 @@ impl SwitchState {
         groups: BTreeMap<u32, Vec<u32>>,
         draw: Draw,
     ) -> Result<Self, ConfigError> {
-        let processor = switch
-            .router
-            .map(|router| StackState::new(&router.stack(), router.queue, draw));
+        let processor =
+            switch.router.map(|router| StackState::new(&router.stack(), router.queue, draw));
         let (learned, aging) = match switch.addresses {
             AddressTable::Static => (None, 0),
             AddressTable::Learning { aging } => (Some(Learned::new(stations)), aging.as_ps()),
@@ -268,11 +265,7 @@ impl SwitchState {
             let received = (0..count).map(|port| mirror.copies_received(port));
             (first_port + u32::from(mirror.to), received.collect())
         });
-        let with_rules = if switch.has_ingress() {
-            switch.ports.len()
-        } else {
-            0
-        };
+        let with_rules = if switch.has_ingress() { switch.ports.len() } else { 0 };
         let ingress = (0..).take(with_rules).map(rules);
         Ok(Self {
             node,

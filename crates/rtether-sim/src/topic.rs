@@ -7,11 +7,7 @@ use rtether_rtps::qos::{History, Qos, Reliability};
 
 /// Returns the policies of a writer or reader.
 pub fn policies(is_reliable: bool, dscp: u8, is_writer: bool) -> Qos {
-    let mut qos = if is_writer {
-        Qos::writer()
-    } else {
-        Qos::reader()
-    };
+    let mut qos = if is_writer { Qos::writer() } else { Qos::reader() };
     (qos.reliability, qos.history) = if is_reliable {
         (Reliability::Reliable, History::KeepAll)
     } else {

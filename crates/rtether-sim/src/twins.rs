@@ -25,11 +25,7 @@ pub(crate) struct Twins {
 impl Twins {
     /// Adds a frame with one copy and returns its number.
     pub(crate) fn add(&mut self, sequence: u16) -> u32 {
-        let frame = Frame {
-            sequence,
-            copies: 1,
-            ..Frame::default()
-        };
+        let frame = Frame { sequence, copies: 1, ..Frame::default() };
         if let Some(number) = self.free.pop() {
             self.frames[number as usize] = frame;
             return number;

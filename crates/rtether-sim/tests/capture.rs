@@ -28,27 +28,14 @@ fn read(name: &str, capture: &[u8], arguments: &[&str]) -> Vec<String> {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::write(&path, capture).expect("the directory for temporary files");
     let output = tshark()
-        .args([
-            "-n",
-            "-o",
-            "ip.check_checksum:TRUE",
-            "-o",
-            "udp.check_checksum:TRUE",
-        ])
+        .args(["-n", "-o", "ip.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE"])
         .args(["-o", "tcp.check_checksum:TRUE", "-r"])
         .arg(&path)
         .args(arguments)
         .output()
         .expect("tshark, found before");
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    String::from_utf8_lossy(&output.stdout)
-        .lines()
-        .map(String::from)
-        .collect()
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).lines().map(String::from).collect()
 }
 
 fn fields<'a>(names: &[&'a str]) -> Vec<&'a str> {
@@ -82,13 +69,7 @@ fn capture_of_all() -> Vec<u8> {
     let tag = Some(Tag { pcp: 6, vid: 100 });
     let group = Destination::Group(7);
     let frames = [
-        (
-            0,
-            FrameDescription {
-                tag,
-                ..description(Encapsulation::Udp)
-            },
-        ),
+        (0, FrameDescription { tag, ..description(Encapsulation::Udp) }),
         (
             1,
             FrameDescription {
@@ -97,20 +78,8 @@ fn capture_of_all() -> Vec<u8> {
                 ..description(Encapsulation::Udp)
             },
         ),
-        (
-            999,
-            FrameDescription {
-                reply: true,
-                ..description(Encapsulation::Icmp)
-            },
-        ),
-        (
-            123_456_789,
-            FrameDescription {
-                tag,
-                ..description(Encapsulation::Goose)
-            },
-        ),
+        (999, FrameDescription { reply: true, ..description(Encapsulation::Icmp) }),
+        (123_456_789, FrameDescription { tag, ..description(Encapsulation::Goose) }),
         (1_000_000_001, description(Encapsulation::SampledValues)),
         (2_000_000_001, description(Encapsulation::Profinet)),
         (
@@ -124,12 +93,7 @@ fn capture_of_all() -> Vec<u8> {
     for ((at_ns, frame), port) in frames.iter().zip(ports.iter().cycle()) {
         let mut bytes = vec![];
         frame.append_to(&mut bytes);
-        capture.add_frame(
-            &mut out,
-            *port,
-            Instant::ZERO + Duration::from_ns(*at_ns),
-            &bytes,
-        );
+        capture.add_frame(&mut out, *port, Instant::ZERO + Duration::from_ns(*at_ns), &bytes);
     }
     out
 }
@@ -157,11 +121,7 @@ fn tshark_reads_every_encapsulation() {
         "sv.appid",
         "pn_rt.cycle_counter",
     ];
-    let lines = read(
-        "every-encapsulation.pcapng",
-        &capture_of_all(),
-        &fields(&names),
-    );
+    let lines = read("every-encapsulation.pcapng", &capture_of_all(), &fields(&names));
     let expected = [
         "0.000000000,sw1/1,146,02:00:00:00:00:02,6,100,10.0.0.2,46,1,49152,1,,,,,",
         "0.000000001,sw1/2,60,01:00:5e:00:00:07,,,239.0.0.7,46,1,49152,1,,,,,",
@@ -180,10 +140,8 @@ fn transfer(octets: u64, lost: usize) -> Vec<u8> {
     let mut out = vec![];
     let mut capture = Capture::begin(&mut out);
     let port = capture.add_interface(&mut out, "plc/1", BitRate::from_mbps(100));
-    let (mut sender, mut receiver) = (
-        Sender::new(Config::default()),
-        Receiver::new(Config::default()),
-    );
+    let (mut sender, mut receiver) =
+        (Sender::new(Config::default()), Receiver::new(Config::default()));
     let mut now = Instant::ZERO;
     let mut record = |now, number: u32, segment: Segment| {
         let reply = number == 2;
@@ -235,17 +193,11 @@ fn tshark_finds_nothing_to_object_to_in_a_tcp_transfer() {
         return;
     }
     let capture = transfer(100_000, 0);
-    let problems = [
-        "-Y",
-        "tcp.analysis.flags || tcp.checksum.status == 0 || _ws.malformed",
-    ];
+    let problems = ["-Y", "tcp.analysis.flags || tcp.checksum.status == 0 || _ws.malformed"];
     assert_eq!(read("clean.pcapng", &capture, &problems), [] as [&str; 0]);
     // 100000 octets, counted by `tshark`.
     let lens = read("clean.pcapng", &capture, &fields(&["tcp.len"]));
-    let total: u64 = lens
-        .iter()
-        .map(|len| len.parse::<u64>().expect("a number"))
-        .sum();
+    let total: u64 = lens.iter().map(|len| len.parse::<u64>().expect("a number")).sum();
     assert_eq!(total, 100_000);
 }
 
@@ -255,16 +207,8 @@ fn tshark_recognizes_a_fast_retransmission() {
         return;
     }
     let capture = transfer(100_000, 4);
-    let lines = read(
-        "loss.pcapng",
-        &capture,
-        &["-Y", "tcp.analysis.fast_retransmission"],
-    );
+    let lines = read("loss.pcapng", &capture, &["-Y", "tcp.analysis.fast_retransmission"]);
     assert_eq!(lines.len(), 1, "{lines:?}");
-    let all = read(
-        "loss.pcapng",
-        &capture,
-        &["-Y", "tcp.analysis.retransmission"],
-    );
+    let all = read("loss.pcapng", &capture, &["-Y", "tcp.analysis.retransmission"]);
     assert_eq!(all.len(), 1, "{all:?}");
 }

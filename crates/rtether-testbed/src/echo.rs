@@ -59,19 +59,12 @@ impl Render for Answers {
 
 /// Returns the counters as one line of text.
 fn line(answered: &Answered, via: Via) -> String {
-    let Answered {
-        answered,
-        malformed,
-        unsent,
-        turned,
-        versions,
-    } = answered;
+    let Answered { answered, malformed, unsent, turned, versions } = answered;
     let more = match via {
         Via::Udp | Via::Cndep => format!(", {} dropped by the socket's buffer", turned.overrun),
-        Via::Tcp => format!(
-            ", {} connections turned away, {} closed idle",
-            turned.refused, turned.idle
-        ),
+        Via::Tcp => {
+            format!(", {} connections turned away, {} closed idle", turned.refused, turned.idle)
+        }
         Via::Rtps if !versions.is_empty() => format!(", dropped: {versions}"),
         Via::Raw | Via::Xdp | Via::Icmp | Via::Rtps => String::new(),
     };
@@ -88,20 +81,12 @@ pub fn echo(
     ready: impl FnOnce(&str),
 ) -> Result<Answered, LiveError> {
     let failed = |error| {
-        let doing = format!(
-            "answering at `{}` via {}",
-            options.listen,
-            options.via.name()
-        );
+        let doing = format!("answering at `{}` via {}", options.listen, options.via.name());
         LiveError::socket(doing, error)
     };
     match options.via {
         Via::Udp | Via::Cndep => {
-            let port = if options.via == Via::Udp {
-                PORT
-            } else {
-                Profile::PORT
-            };
+            let port = if options.via == Via::Udp { PORT } else { Profile::PORT };
             let at = address(&options.listen, port, options.via)?;
             let service = Udp::bind(at, options.marks.udp()).map_err(failed)?;
             let at = service.local_address().map_err(failed)?;
@@ -122,10 +107,7 @@ pub fn echo(
         }
         Via::Tcp => {
             let at = address(&options.listen, PORT, options.via)?;
-            let limits = TcpLimits {
-                of_peer: options.of_peer,
-                idle: to_std(options.idle),
-            };
+            let limits = TcpLimits { of_peer: options.of_peer, idle: to_std(options.idle) };
             let service = TcpService::bind(at, options.marks.udp(), limits).map_err(failed)?;
             let at = service.local_address().map_err(failed)?;
             let at = format!("{at} via tcp");

@@ -103,21 +103,13 @@ pub struct Marks {
 
 impl Marks {
     fn udp(self) -> UdpOptions {
-        UdpOptions {
-            dscp: self.dscp,
-            priority: self.pcp.map(|pcp| u32::from(pcp.get())),
-        }
+        UdpOptions { dscp: self.dscp, priority: self.pcp.map(|pcp| u32::from(pcp.get())) }
     }
 
     fn raw(self) -> RawOptions {
         let is_tagged = self.pcp.is_some() || self.vid.is_some();
-        let tag = (
-            self.pcp.unwrap_or_default(),
-            self.vid.unwrap_or(Vid::PRIORITY_ONLY),
-        );
-        RawOptions {
-            tag: is_tagged.then_some(tag),
-        }
+        let tag = (self.pcp.unwrap_or_default(), self.vid.unwrap_or(Vid::PRIORITY_ONLY));
+        RawOptions { tag: is_tagged.then_some(tag) }
     }
 }
 
@@ -228,10 +220,7 @@ impl LiveError {
                 io::ErrorKind::PermissionDenied,
                 "; run as root, or `sudo setcap cap_net_raw+ep` on the program",
             ),
-            (
-                io::ErrorKind::AddrInUse,
-                "; another program listens there, choose another port",
-            ),
+            (io::ErrorKind::AddrInUse, "; another program listens there, choose another port"),
             (
                 io::ErrorKind::AddrNotAvailable,
                 "; `ip -br address` lists the addresses of this host",
@@ -240,22 +229,12 @@ impl LiveError {
                 io::ErrorKind::ConnectionRefused,
                 "; the port is closed, start `rtether echo` with the same `--via`",
             ),
-            (
-                io::ErrorKind::TimedOut,
-                "; is the address right, and does a filter let it through?",
-            ),
-            (
-                io::ErrorKind::NetworkUnreachable,
-                "; `ip route` lists where this host can reach",
-            ),
+            (io::ErrorKind::TimedOut, "; is the address right, and does a filter let it through?"),
+            (io::ErrorKind::NetworkUnreachable, "; `ip route` lists where this host can reach"),
         ];
         let remedy = remedy.into_iter().find(|(kind, _)| *kind == source.kind());
         let remedy = remedy.map_or("", |(_, text)| text);
-        Self::Socket {
-            doing,
-            source,
-            remedy,
-        }
+        Self::Socket { doing, source, remedy }
     }
 }
 
@@ -276,10 +255,7 @@ fn no_stamps(via: Via, error: &io::Error) -> LiveError {
 /// Returns why a measurement ended early.
 fn why_ended(error: &io::Error) -> String {
     let remedies = [
-        (
-            io::ErrorKind::NetworkDown,
-            "; the device went down or was removed",
-        ),
+        (io::ErrorKind::NetworkDown, "; the device went down or was removed"),
         (
             io::ErrorKind::NetworkUnreachable,
             "; the device or its address is gone: `ip route` lists where this host can reach",
@@ -301,11 +277,8 @@ const NO_DEVICE: i32 = 6;
 
 /// Returns the address of a host, with the port after a colon or the default one.
 fn address(target: &str, port: u16, via: Via) -> Result<SocketAddr, LiveError> {
-    let wrong = |help: String| LiveError::Target {
-        target: target.to_owned(),
-        via: via.name(),
-        help,
-    };
+    let wrong =
+        |help: String| LiveError::Target { target: target.to_owned(), via: via.name(), help };
     if let Ok(ip) = target.parse::<IpAddr>() {
         return Ok((ip, port).into());
     }
@@ -335,13 +308,11 @@ fn address_v4(target: &str, via: Via) -> Result<Ipv4Addr, LiveError> {
 }
 
 fn mac_address(target: &str, via: Via) -> Result<MacAddress, LiveError> {
-    target.parse().map_err(
-        |error: rtether_live::link::ParseMacError| LiveError::Target {
-            target: target.to_owned(),
-            via: via.name(),
-            help: error.to_string(),
-        },
-    )
+    target.parse().map_err(|error: rtether_live::link::ParseMacError| LiveError::Target {
+        target: target.to_owned(),
+        via: via.name(),
+        help: error.to_string(),
+    })
 }
 
 /// Returns a number that distinguishes this run from others, on this host and elsewhere.

@@ -49,17 +49,9 @@ pub fn valentim(
     let mean = |of: &Measurement| usual(of).map(|statistics| statistics.mean);
     if let (Some(round_trip), Some(loopback)) = (mean(&measurement), mean(&loopback)) {
         let payload = u64::try_from(measurement.subject.payload).unwrap_or(u64::MAX);
-        let given = Given {
-            round_trip,
-            loopback,
-            payload: Bytes::new(payload),
-            encapsulation,
-            rate,
-        };
-        measurement.valentim = Some(Valentim {
-            given,
-            costs: Costs::of(&given),
-        });
+        let given =
+            Given { round_trip, loopback, payload: Bytes::new(payload), encapsulation, rate };
+        measurement.valentim = Some(Valentim { given, costs: Costs::of(&given) });
     }
     Ok(measurement)
 }

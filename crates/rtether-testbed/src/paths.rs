@@ -38,17 +38,12 @@ pub(super) fn ask<L: Link>(
     let meter = Meter::new(link, codec, prober, clock, waiting, details::SIZE);
     let mut meter = meter.with_details();
     let ended = meter.run(stop, |_| {});
-    let refused = |why: String| LiveError::OneWay {
-        target: options.target.clone(),
-        why,
-    };
+    let refused = |why: String| LiveError::OneWay { target: options.target.clone(), why };
     ended.map_err(|error| refused(super::why_ended(&error)))?;
     let tracks = meter.take_collector().map(Collector::finish);
     let tracks = tracks.map_or_else(Vec::new, |(tracks, ..)| tracks);
     if tracks.is_empty() {
-        return Err(refused(
-            "the peer does not answer; start `rtether echo` there".into(),
-        ));
+        return Err(refused("the peer does not answer; start `rtether echo` there".into()));
     }
     let peer = tracks.iter().find_map(|track| track.peer);
     let peer = peer.ok_or_else(|| refused("the peer's `rtether echo` is too old".into()))?;
@@ -77,9 +72,9 @@ fn clocks(
     let remedy = "synchronize both with PTP or NTP, and look with `adjtimex --print` or \
                   `chronyc tracking`";
     match (own_error_us, peer.clock_error_us) {
-        (Some(own), Some(peer)) => Ok(Clocks::Apart {
-            error: Duration::from_us(i64::from(own) + i64::from(peer)),
-        }),
+        (Some(own), Some(peer)) => {
+            Ok(Clocks::Apart { error: Duration::from_us(i64::from(own) + i64::from(peer)) })
+        }
         (None, Some(_)) => Err(format!("this host's clock is not synchronized; {remedy}")),
         (Some(_), None) => Err(format!("the peer's clock is not synchronized; {remedy}")),
         (None, None) => Err(format!("neither clock is synchronized; {remedy}")),
@@ -89,9 +84,7 @@ fn clocks(
 /// Puts the collected tracks into the measurement.
 pub(super) fn take(options: &PingOptions, collector: Collector, measurement: &mut Measurement) {
     let (tracks, dropped, steps) = collector.finish();
-    measurement
-        .oddities
-        .extend([("clock_steps", steps), ("tracks_dropped", dropped)]);
+    measurement.oddities.extend([("clock_steps", steps), ("tracks_dropped", dropped)]);
     let (own, error) = (host::identity(), host::clock_error_us());
     let peer = tracks.iter().rev().find_map(|track| track.peer);
     let clocks = peer.map(|peer| clocks(&peer, own, error));
@@ -142,10 +135,7 @@ mod tests {
         let apart = Ok(Clocks::Apart { error });
         assert_eq!(clocks(&peer(Some(20)), Some([2; 16]), Some(10)), apart);
         let why = clocks(&peer(None), Some([2; 16]), Some(10)).expect_err("refused");
-        assert!(
-            why.contains("the peer's clock") && why.contains("PTP"),
-            "{why}"
-        );
+        assert!(why.contains("the peer's clock") && why.contains("PTP"), "{why}");
         // A host without a known identity cannot be the same.
         assert!(clocks(&peer(None), None, None).is_err());
     }

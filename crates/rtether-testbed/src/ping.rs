@@ -68,10 +68,7 @@ pub fn ping(
         Via::Cndep => {
             let peer = address(&options.target, Profile::PORT, options.via)?;
             let link = Udp::connect(peer, options.marks.udp()).map_err(opened)?;
-            let codec = Codec::Cndep {
-                profile: options.profile,
-                command: options.command.clone(),
-            };
+            let codec = Codec::Cndep { profile: options.profile, command: options.command.clone() };
             measure(options, link, codec, stop, &mut watch)
         }
         Via::Rtps => topics::ask(options, stop, &mut watch),
@@ -80,11 +77,7 @@ pub fn ping(
 
 /// Refuses options that `via` does not support.
 fn check(options: &PingOptions) -> Result<(), LiveError> {
-    let unsuited = |option, help| LiveError::Unsuited {
-        option,
-        via: options.via.name(),
-        help,
-    };
+    let unsuited = |option, help| LiveError::Unsuited { option, via: options.via.name(), help };
     match options.via {
         // Topics have checks of their own.
         Via::Udp | Via::Raw | Via::Rtps => Ok(()),
@@ -113,34 +106,19 @@ fn check_size(options: &PingOptions, device: &str, max: usize) -> Result<(), Liv
     if options.payload <= max {
         return Ok(());
     }
-    Err(LiveError::TooLarge {
-        device: device.to_owned(),
-        payload: options.payload,
-        max,
-    })
+    Err(LiveError::TooLarge { device: device.to_owned(), payload: options.payload, max })
 }
 
 fn opening(options: &PingOptions, error: io::Error) -> LiveError {
-    let doing = format!(
-        "a socket to `{}` via {}",
-        options.target,
-        options.via.name()
-    );
+    let doing = format!("a socket to `{}` via {}", options.target, options.via.name());
     LiveError::socket(doing, error)
 }
 
 /// Returns the payload size of a request, in octets.
 fn payload(options: &PingOptions, codec: &Codec) -> usize {
-    let least = if options.stamps || options.one_way {
-        details::SIZE
-    } else {
-        codec.size_min()
-    };
+    let least = if options.stamps || options.one_way { details::SIZE } else { codec.size_min() };
     let mut request = vec![0; options.payload.max(least)];
-    let first = Request {
-        sequence: 0,
-        series: 0,
-    };
+    let first = Request { sequence: 0, series: 0 };
     // A command has a fixed length.
     codec.write(first, &mut request);
     request.len()
@@ -183,11 +161,7 @@ fn measure<L: Link>(
         deadline: options.deadline,
     });
     let clock = Clock::start();
-    let link = if options.one_way {
-        paths::ask(options, link, &codec, stop)?
-    } else {
-        link
-    };
+    let link = if options.one_way { paths::ask(options, link, &codec, stop)? } else { link };
     let prober = Prober::new(options.config, clock.now())?;
     let mut meter = Meter::new(link, codec, prober, clock, options.thread.waiting, payload);
     if options.stamps {

@@ -5,14 +5,8 @@ use std::io::{self, Read};
 
 /// Arguments before the host: no prompts, and no shared-connection master, which would hold our
 /// pipes open after the command has ended.
-pub(super) const OPTIONS: [&str; 6] = [
-    "-o",
-    "BatchMode=yes",
-    "-o",
-    "ConnectTimeout=10",
-    "-o",
-    "ControlMaster=no",
-];
+pub(super) const OPTIONS: [&str; 6] =
+    ["-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o", "ControlMaster=no"];
 /// ssh itself failed.
 pub(super) const SSH_FAILED: i32 = 255;
 /// The shell does not know the command, or may not run it.

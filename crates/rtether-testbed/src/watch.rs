@@ -56,11 +56,7 @@ pub fn watch(
     let confined = confined.map_or_else(String::new, |confined| format!(", {confined}"));
     let blind = watch.blind();
     let blind = blind.map_or_else(String::new, |words| format!("; {words}"));
-    ready(&format!(
-        "`{}`{confined}; learning takes {}{blind}",
-        options.device,
-        watch.learning()
-    ));
+    ready(&format!("`{}`{confined}; learning takes {}{blind}", options.device, watch.learning()));
     let begin = monotonic_ns();
     let mut written = begin;
     loop {

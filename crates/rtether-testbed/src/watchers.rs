@@ -20,17 +20,11 @@ pub(super) fn watchers(
 ) -> Vec<Watcher> {
     let own = options.thread.placement;
     if options.is_same_host {
-        let all = cores.iter().map(|&core| Placement {
-            core: Some(core),
-            ..own
-        });
+        let all = cores.iter().map(|&core| Placement { core: Some(core), ..own });
         return all.map(|there| Watcher::start(there, clock)).collect();
     }
     let is_blind = options.thread.waiting == Waiting::Block;
-    is_blind
-        .then(|| Watcher::start_beside(own, clock, awaited))
-        .into_iter()
-        .collect()
+    is_blind.then(|| Watcher::start_beside(own, clock, awaited)).into_iter().collect()
 }
 
 /// Stops the watchers and returns all stalls.

@@ -126,10 +126,7 @@ impl Bay {
             ("status", of("drive", &udp(200))),
             ("alarm", of("drive", &udp(90))),
         ]);
-        Self {
-            frames,
-            samples: MS,
-        }
+        Self { frames, samples: MS }
     }
 
     /// Returns the traffic between two seconds, in order; `begin` is the time of second zero.
@@ -144,20 +141,12 @@ impl Bay {
         ] {
             let mut last = 0;
             // Two clocks: one is off by 80 ppm.
-            let drift = if name == "setpoint" {
-                period / 12_500
-            } else {
-                0
-            };
+            let drift = if name == "setpoint" { period / 12_500 } else { 0 };
             let own = period + drift;
             let first = (seconds.start * SECOND + own - 1) / own;
             for n in first..=(seconds.end * SECOND - 1) / own {
                 // Seldom much, mostly little.
-                let most = if dice.index(1000) == 0 {
-                    most
-                } else {
-                    most / 20
-                };
+                let most = if dice.index(1000) == 0 { most } else { most / 20 };
                 last = (begin + n * own + dice.time(0, most)).max(last + 1000);
                 all.push((last, self.frames[name].clone()));
             }
@@ -207,12 +196,7 @@ impl Bay {
     /// Returns a fault of each kind.
     pub fn faults() -> Vec<Fault> {
         use Does::{Change, Copy, Pace, Remove, Shift};
-        let of = |flow, does, deviation, within| Fault {
-            flow,
-            does,
-            deviation,
-            within,
-        };
+        let of = |flow, does, deviation, within| Fault { flow, does, deviation, within };
         vec![
             of("setpoint", Shift(7 * MS), "late", SECOND),
             of("heartbeat", Shift(40 * MS), "late", SECOND),
@@ -226,12 +210,7 @@ impl Bay {
             of("samples", Change(|frame| frame[14] ^= 0x20), "priority", MS),
             of("status", Change(|frame| frame[15] ^= 1), "vlan", MS),
             of("setpoint", Change(|frame| longer(frame, 20)), "size", MS),
-            of(
-                "samples",
-                Change(|frame| frame[11] ^= 0x55),
-                "not-planned",
-                MS,
-            ),
+            of("samples", Change(|frame| frame[11] ^= 0x55), "not-planned", MS),
         ]
     }
 }

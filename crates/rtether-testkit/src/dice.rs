@@ -70,11 +70,8 @@ mod tests {
         assert_eq!(Dice::new(0).bits(), 0xE220_A839_7B1D_CDAF);
         let mut dice = Dice::new(1_234_567);
         let bits = [(); 3].map(|()| dice.bits());
-        let expected = [
-            6_457_827_717_110_365_317,
-            3_203_168_211_198_807_973,
-            9_817_491_932_198_370_423,
-        ];
+        let expected =
+            [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423];
         assert_eq!(bits, expected);
     }
 

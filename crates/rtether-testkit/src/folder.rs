@@ -57,9 +57,8 @@ impl Folder {
     pub fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.0).expect("a folder");
         let names = entries.flatten().map(|entry| entry.file_name());
-        let mut names: Vec<String> = names
-            .map(|name| name.to_string_lossy().into_owned())
-            .collect();
+        let mut names: Vec<String> =
+            names.map(|name| name.to_string_lossy().into_owned()).collect();
         names.sort();
         names
     }

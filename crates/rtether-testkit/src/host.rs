@@ -25,11 +25,7 @@ pub fn processor_time() -> Duration {
     let counted = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let counted = counted.and_then(|text| text.split(' ').next()?.parse().ok());
     counted.map_or_else(
-        || {
-            SystemTime::now()
-                .duration_since(UNIX_EPOCH)
-                .unwrap_or_default()
-        },
+        || SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default(),
         Duration::from_nanos,
     )
 }

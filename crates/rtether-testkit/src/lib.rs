@@ -11,10 +11,7 @@
 //!
 //! **Invariant:** no crate is built with it except for its tests.
 
-#![allow(
-    clippy::missing_panics_doc,
-    reason = "whatever is not as a test needs it ends the test"
-)]
+#![allow(clippy::missing_panics_doc, reason = "whatever is not as a test needs it ends the test")]
 
 mod bay;
 mod dice;

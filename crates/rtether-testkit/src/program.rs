@@ -36,9 +36,7 @@ impl Ended {
     /// Asserts the exit code.
     #[track_caller]
     pub fn exits(&self, code: i32) -> &Self {
-        let Self {
-            command, out, err, ..
-        } = self;
+        let Self { command, out, err, .. } = self;
         assert_eq!(self.code, Some(code), "{command}\n{out}{err}");
         self
     }
@@ -79,10 +77,7 @@ impl Run for Command {
     #[track_caller]
     fn run(&mut self) -> Ended {
         let output = self.output().expect("it can be started");
-        Ended {
-            command: format!("{self:?}"),
-            ..output.into()
-        }
+        Ended { command: format!("{self:?}"), ..output.into() }
     }
 
     #[track_caller]
@@ -101,10 +96,7 @@ pub fn example(package: &str, name: &str) -> PathBuf {
         .exits(0);
     let test = std::env::current_exe().expect("the program of the test");
     let folder = test.parent().and_then(Path::parent);
-    folder
-        .expect("a folder of builds")
-        .join("examples")
-        .join(name)
+    folder.expect("a folder of builds").join("examples").join(name)
 }
 
 /// Builds the C library into a folder of the calling test, in the profile of the tests: shared and
@@ -165,9 +157,7 @@ pub fn signal(process: u32, name: &str) {
 #[track_caller]
 pub fn signal_group(process: u32, name: &str) {
     let mut kill = Command::new("kill");
-    kill.args([name, "--", &format!("-{process}")])
-        .run()
-        .exits(0);
+    kill.args([name, "--", &format!("-{process}")]).run().exits(0);
 }
 
 /// Repeats a call that a signal has interrupted, such as that of any child that ends: the kernel

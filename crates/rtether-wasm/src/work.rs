@@ -107,10 +107,7 @@ fn check(question: &Question<'_>, tell: &Tell) -> Result<Value, String> {
     if !has_report {
         scenario.run.bucket = Duration::ZERO;
     }
-    let options = Options {
-        explains: has_report,
-        ..Options::default()
-    };
+    let options = Options { explains: has_report, ..Options::default() };
     let progress = progress(&scenario, scenario.run.runs, tell);
     let results = run::simulate(&scenario, &progress).map_err(|error| error.to_string())?;
     tell("proving");
@@ -153,10 +150,7 @@ fn streams(checked: &Checked) -> Value {
 fn bounds(question: &Question<'_>) -> Result<Value, String> {
     let (scenario, _) = plant(question)?;
     let analysis = bound::analyze(&scenario);
-    let bounds = Bounds {
-        scenario: &scenario,
-        analysis: &analysis,
-    };
+    let bounds = Bounds { scenario: &scenario, analysis: &analysis };
     Ok(shown(&bounds).into())
 }
 
@@ -192,10 +186,7 @@ fn import(question: &Question<'_>) -> Result<Value, String> {
     let plan = import::import_all(&files, &import::Options::new());
     let plan = plan.map_err(|error| error.to_string())?;
     let names: Vec<&str> = question.files.iter().map(|(name, _)| &**name).collect();
-    let imported = Imported {
-        file: &names.join(", "),
-        plan: &plan,
-    };
+    let imported = Imported { file: &names.join(", "), plan: &plan };
     let mut shown = shown(&imported);
     shown.insert("scenario".to_owned(), plan.scenario.clone().into());
     Ok(shown.into())
@@ -224,10 +215,8 @@ mod tests {
         let mut heard = heard.lock().unwrap().clone();
         let verdict = heard.pop().unwrap();
         let verdict = verdict.strip_prefix("verdict ").unwrap();
-        let (verdict, answer): (Value, Value) = (
-            serde_json::from_str(verdict).unwrap(),
-            serde_json::from_str(&answer).unwrap(),
-        );
+        let (verdict, answer): (Value, Value) =
+            (serde_json::from_str(verdict).unwrap(), serde_json::from_str(&answer).unwrap());
         // Nothing is late here, so that nothing would help.
         assert_eq!(verdict, answer);
         assert_eq!(heard.pop().as_deref(), Some("proving"));
@@ -247,14 +236,8 @@ mod tests {
         let answer = load(&question);
         let mend = &answer["mends"][0];
         let place = text.find("perod").unwrap();
-        assert_eq!(
-            (mend["diagnostic"].as_u64(), &mend["text"]),
-            (Some(0), &"period".into())
-        );
-        assert_eq!(
-            (&mend["start"], &mend["end"]),
-            (&place.into(), &(place + 5).into())
-        );
+        assert_eq!((mend["diagnostic"].as_u64(), &mend["text"]), (Some(0), &"period".into()));
+        assert_eq!((&mend["start"], &mend["end"]), (&place.into(), &(place + 5).into()));
         assert_eq!(answer["name"], Value::Null);
     }
 }

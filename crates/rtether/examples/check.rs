@@ -15,10 +15,7 @@ use rtether::scenario::{self, Written};
 fn main() -> Result<(), Box<dyn Error>> {
     let file = std::env::args().nth(1).ok_or("name a scenario")?;
     let checked = run(&file)?;
-    print!(
-        "{}",
-        Verdicts::from(&checked).render(Format::Table, Screen::default())
-    );
+    print!("{}", Verdicts::from(&checked).render(Format::Table, Screen::default()));
     println!("{:?}", checked.conclusion);
     Ok(())
 }
@@ -27,16 +24,12 @@ fn main() -> Result<(), Box<dyn Error>> {
 pub fn run(file: &str) -> Result<Checked, Box<dyn Error>> {
     let text = std::fs::read_to_string(file)?;
     // The scenario may include files beneath its folder.
-    let beneath = Beneath::new(Path::new(file), &[], |folder| {
-        format!("allow {}", folder.display())
-    });
+    let beneath =
+        Beneath::new(Path::new(file), &[], |folder| format!("allow {}", folder.display()));
     let further = |path: &str| beneath.read(path).map_err(|why| why.to_string());
     let loaded = scenario::load_from(file, &text, &further, &[], &[]);
     let written = Written::of(&loaded, Vec::new());
     let plant = loaded.into_scenario()?;
-    let options = Options {
-        source: Some(written),
-        ..Options::default()
-    };
+    let options = Options { source: Some(written), ..Options::default() };
     Ok(check(&plant, options)?)
 }

@@ -126,22 +126,13 @@ pub enum Times {
 impl Times {
     fn of(traffic: &Traffic) -> Self {
         match *traffic {
-            Traffic::Periodic {
-                period,
-                release_jitter,
-                ..
-            } => Self::Periodic {
-                period,
-                jitter: release_jitter,
-            },
-            Traffic::Flood { interval } => Self::Periodic {
-                period: interval,
-                jitter: Duration::ZERO,
-            },
-            Traffic::Sporadic { min_gap, burst, .. } => Self::Sporadic {
-                gap: min_gap,
-                burst,
-            },
+            Traffic::Periodic { period, release_jitter, .. } => {
+                Self::Periodic { period, jitter: release_jitter }
+            }
+            Traffic::Flood { interval } => {
+                Self::Periodic { period: interval, jitter: Duration::ZERO }
+            }
+            Traffic::Sporadic { min_gap, burst, .. } => Self::Sporadic { gap: min_gap, burst },
             Traffic::Poisson { .. } | Traffic::Adaptive { .. } | Traffic::Bulk(_) => Self::Open,
         }
     }
@@ -212,11 +203,7 @@ pub fn against(plan: &Scenario, seen: &Scenario) -> Against {
             });
         }
     }
-    Against {
-        plan: plan.name.clone(),
-        seen: seen.name.clone(),
-        rows,
-    }
+    Against { plan: plan.name.clone(), seen: seen.name.clone(), rows }
 }
 
 /// Returns what the flows of a scenario put on the wire, with their answers.
@@ -227,10 +214,7 @@ pub(crate) fn ways(scenario: &Scenario) -> Vec<Way> {
             Delivery::Multicast => vec![None],
             Delivery::Unicast => flow.listeners.iter().map(|to| Some(*to)).collect(),
         };
-        all.extend(
-            to.into_iter()
-                .map(|to| way(scenario, flow, flow.talker, to, flow.payload)),
-        );
+        all.extend(to.into_iter().map(|to| way(scenario, flow, flow.talker, to, flow.payload)));
         if let Some(reply) = &flow.reply {
             let from = flow.listeners.iter();
             all.extend(from.map(|from| Way {
@@ -255,11 +239,7 @@ fn way(scenario: &Scenario, flow: &Flow, from: NodeId, to: Option<NodeId>, size:
         times: Times::of(&flow.traffic),
         description: flow.description.clone(),
         // A capture shows datagrams, also those of publications.
-        encapsulation: if over.is_ip() && flow.is_published() {
-            Encapsulation::Udp
-        } else {
-            over
-        },
+        encapsulation: if over.is_ip() && flow.is_published() { Encapsulation::Udp } else { over },
         deadline: flow.deadline,
     }
 }
@@ -499,30 +479,21 @@ impl Against {
         let matches = matches.count();
         let verb = if matches == 1 { "matches" } else { "match" };
         let counts = counts.iter();
-        let counts: Vec<String> = counts
-            .map(|(deviation, count)| format!(", {count} {}", deviation.name()))
-            .collect();
-        format!(
-            "{matches} of {} {verb}{}",
-            plural(planned, "planned flow"),
-            counts.concat()
-        )
+        let counts: Vec<String> =
+            counts.map(|(deviation, count)| format!(", {count} {}", deviation.name())).collect();
+        format!("{matches} of {} {verb}{}", plural(planned, "planned flow"), counts.concat())
     }
 }
 
 /// Returns flows for people, with what was planned and what was seen.
 fn shown<'r>(rows: impl Iterator<Item = &'r Row>) -> Table {
     Table::of(rows)
-        .both("flow", "flow", |row| {
-            row.way().map_or("", |way| way.name.as_str())
-        })
+        .both("flow", "flow", |row| row.way().map_or("", |way| way.name.as_str()))
         .both("standing", "standing", |row| row.standing())
         .both("talker", "talker", |row| row.both(|way| way.from.clone()))
         .both("listener", "listener", |row| row.both(|way| way.to.clone()))
         .both("times", "times", |row| row.both(|way| way.times.words()))
-        .both("size", "size", |row| {
-            row.both(|way| way.size.get().to_string())
-        })
+        .both("size", "size", |row| row.both(|way| way.size.get().to_string()))
         .both("pcp", "pcp", |row| row.both(pcp_words))
         .both("vlan", "vlan", |row| row.both(vlan_words))
         .done()
@@ -565,9 +536,7 @@ impl Render for Against {
             .both("listener", "listener", |row| row.both(|way| way.to.clone()))
             .both("planned time", "planned_ns", move |row| ns(&row.planned))
             .both("seen time", "seen_ns", move |row| ns(&row.seen))
-            .both("size", "size", |row| {
-                row.both(|way| way.size.get().to_string())
-            })
+            .both("size", "size", |row| row.both(|way| way.size.get().to_string()))
             .both("pcp", "pcp", |row| row.both(pcp_words))
             .both("vlan", "vlan", |row| row.both(vlan_words))
             .done()
@@ -579,14 +548,8 @@ impl Render for Against {
             let deviations = row.deviations.iter();
             let deviations: Vec<&str> = deviations.map(|deviation| deviation.name()).collect();
             let mut map = Map::new();
-            map.insert(
-                "planned".into(),
-                row.planned.as_ref().map_or(Value::Null, document),
-            );
-            map.insert(
-                "seen".into(),
-                row.seen.as_ref().map_or(Value::Null, document),
-            );
+            map.insert("planned".into(), row.planned.as_ref().map_or(Value::Null, document));
+            map.insert("seen".into(), row.seen.as_ref().map_or(Value::Null, document));
             map.insert("deviations".into(), deviations.into());
             Value::Object(map)
         });

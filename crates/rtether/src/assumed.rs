@@ -78,9 +78,8 @@ impl Assumed {
             };
         }
         let reach = Reach::new(scenario);
-        let touching: Vec<usize> = (0..held.len())
-            .filter(|&index| reach.touches(&held[index]))
-            .collect();
+        let touching: Vec<usize> =
+            (0..held.len()).filter(|&index| reach.touches(&held[index])).collect();
         let mut found = Self {
             by_flow: reach.by_flow(scenario),
             zero: zero_stacks(scenario),
@@ -117,16 +116,12 @@ impl Assumed {
             let covered = covered(&own);
             let network = scenario.network.clone();
             let network = settled(network, |node, cost| covered.contains(&(node, group(cost))));
-            let relieved = Scenario {
-                network,
-                ..scenario.clone()
-            };
+            let relieved = Scenario { network, ..scenario.clone() };
             let after = proved(scenario, &bound::analyze(&relieved));
             kind.relief = Some((after.0, before.1 - after.1));
         }
         let gain = |kind: &Kind| kind.relief.filter(|relief| relief.1 > 0);
-        self.kinds
-            .sort_by(|a, b| gain(b).cmp(&gain(a)).then(a.name.cmp(&b.name)));
+        self.kinds.sort_by(|a, b| gain(b).cmp(&gain(a)).then(a.name.cmp(&b.name)));
     }
 
     /// Returns the kind that matters most, if that is known.
@@ -148,9 +143,7 @@ impl Assumed {
             1 => "1 assumption touches".to_owned(),
             count => format!("{count} assumptions touch"),
         };
-        Some(format!(
-            "--strict: {number} what is judged; write the values that `assumed` names"
-        ))
+        Some(format!("--strict: {number} what is judged; write the values that `assumed` names"))
     }
 
     /// Returns whether there is anything to say.
@@ -166,8 +159,7 @@ impl Assumed {
             .number("assumptions", "assumptions", |kind| kind.assumptions)
             .both("about", "about", |kind| plural(kind.things, kind.thing))
             .both("ends", "ends", |kind| {
-                kind.ends
-                    .map_or_else(String::new, |[least, most]| span(least, most))
+                kind.ends.map_or_else(String::new, |[least, most]| span(least, most))
             })
             .both("proved at the lower end", "proved_at_least", |kind| {
                 let relief = kind.relief.map(|relief| relief.0.to_string());
@@ -186,13 +178,7 @@ impl Assumed {
             .both("value of", "path", |&index| held[index].path.clone())
             .both("assumed", "value", |&index| held[index].value.clone())
             .both("why", "why", |&index| held[index].why.clone())
-            .both("judged", "touches", |index| {
-                if touching.contains(index) {
-                    "yes"
-                } else {
-                    "no"
-                }
-            })
+            .both("judged", "touches", |index| if touching.contains(index) { "yes" } else { "no" })
             .done()
     }
 
@@ -206,15 +192,7 @@ impl Assumed {
             let stations = plural(self.zero, "station");
             let verb = if self.zero == 1 { "takes" } else { "take" };
             let stack = if self.zero == 1 { "stack" } else { "stacks" };
-            said.extend([
-                " The ",
-                stack,
-                " of ",
-                stations.as_str(),
-                " ",
-                verb,
-                " no time.",
-            ]);
+            said.extend([" The ", stack, " of ", stations.as_str(), " ", verb, " no time."]);
         }
         said
     }
@@ -306,9 +284,7 @@ fn proved(scenario: &Scenario, analysis: &Analysis) -> (usize, i128) {
         let arrives = known.is_some_and(|(_, condition)| condition.is_none());
         within += usize::from(arrives && bound.is_some_and(|bound| bound <= deadline));
         let limit = i128::from(deadline.as_ps().max(1));
-        let share = bound.map_or(100 * WHOLE, |bound| {
-            i128::from(bound.as_ps()) * WHOLE / limit
-        });
+        let share = bound.map_or(100 * WHOLE, |bound| i128::from(bound.as_ps()) * WHOLE / limit);
         sum += share.min(100 * WHOLE);
     }
     (within, sum)
@@ -428,14 +404,9 @@ fn ends(intervals: &[Interval], covered: &BTreeSet<(NodeId, Group)>) -> Option<[
 fn zero_stacks(scenario: &Scenario) -> usize {
     let judged = scenario.flows.iter();
     let judged = judged.filter(|flow| is_judged(scenario, flow));
-    let ends: BTreeSet<NodeId> = judged
-        .flat_map(|flow| flow.listeners.iter().chain([&flow.talker]).copied())
-        .collect();
-    let held = scenario
-        .assumptions
-        .held
-        .iter()
-        .filter(|own| own.kind() == "stack");
+    let ends: BTreeSet<NodeId> =
+        judged.flat_map(|flow| flow.listeners.iter().chain([&flow.talker]).copied()).collect();
+    let held = scenario.assumptions.held.iter().filter(|own| own.kind() == "stack");
     let held: Vec<&Assumption> = held.collect();
     let covered = covered(&held);
     let takes_none = |node: &&NodeId| {
@@ -451,12 +422,10 @@ fn is_zero(station: &EndStation) -> bool {
     let is_free = match &station.stack {
         Stack::Zero => true,
         Stack::IpRate { service } => *service == Duration::ZERO,
-        Stack::Linear(own) => [&own.send, &own.receive, &own.interface]
-            .into_iter()
-            .all(none),
-        Stack::Rtos(own) => [&own.datagram, &own.segment, &own.acknowledgement]
-            .into_iter()
-            .all(none),
+        Stack::Linear(own) => [&own.send, &own.receive, &own.interface].into_iter().all(none),
+        Stack::Rtos(own) => {
+            [&own.datagram, &own.segment, &own.acknowledgement].into_iter().all(none)
+        }
     };
     is_free && station.unknown.is_empty() && station.tasks.is_none()
 }

@@ -109,15 +109,13 @@ impl Beneath {
         let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
         let names: Vec<String> = names.filter(|name| is_yaml(name)).collect();
         let wanted = named.file_name().unwrap_or_default().to_string_lossy();
-        Unread::Missing(
-            match nearest_name(&wanted, names.iter().map(String::as_str)) {
-                Some(near) => {
-                    let near = named.with_file_name(near);
-                    format!("did you mean {}?", quote(&near.to_string_lossy()))
-                }
-                None => "paths are relative to the file that names them".to_owned(),
-            },
-        )
+        Unread::Missing(match nearest_name(&wanted, names.iter().map(String::as_str)) {
+            Some(near) => {
+                let near = named.with_file_name(near);
+                format!("did you mean {}?", quote(&near.to_string_lossy()))
+            }
+            None => "paths are relative to the file that names them".to_owned(),
+        })
     }
 }
 
@@ -137,18 +135,12 @@ fn real(folder: &Path) -> Option<PathBuf> {
 
 /// Returns a folder; the working folder for an empty path.
 fn or_working(folder: &Path) -> &Path {
-    if folder == Path::new("") {
-        Path::new(".")
-    } else {
-        folder
-    }
+    if folder == Path::new("") { Path::new(".") } else { folder }
 }
 
 /// Returns a path from the root, without `.` and `..`; links are not looked at.
 fn absolute(path: &Path) -> Option<PathBuf> {
-    std::path::absolute(or_working(path))
-        .ok()
-        .map(|path| plain(&path))
+    std::path::absolute(or_working(path)).ok().map(|path| plain(&path))
 }
 
 /// Returns a path without `.`, and without `..` behind other parts; links are not looked at.

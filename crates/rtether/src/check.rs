@@ -37,12 +37,7 @@ pub struct Options {
 impl Default for Options {
     /// Proves bounds; no measurement, no explanations.
     fn default() -> Self {
-        Self {
-            proves: true,
-            source: None,
-            evidence: Evidence::default(),
-            explains: false,
-        }
+        Self { proves: true, source: None, evidence: Evidence::default(), explains: false }
     }
 }
 
@@ -62,12 +57,7 @@ pub fn conclude(scenario: impl Into<Arc<Scenario>>, results: Results, options: O
 }
 
 fn judge(scenario: &Arc<Scenario>, results: Results, options: Options) -> Checked {
-    let Options {
-        proves,
-        source,
-        evidence,
-        explains,
-    } = options;
+    let Options { proves, source, evidence, explains } = options;
     // A user who interrupted the run is not made to wait for proofs.
     let proves_now = proves && !results.partial;
     let explains = explains && !results.partial;
@@ -83,10 +73,7 @@ fn judge(scenario: &Arc<Scenario>, results: Results, options: Options) -> Checke
         let Scenario { network, flows, .. } = &**scenario;
         bound::contradictions(network, flows, analysis, &results.record)
     });
-    let bounds = analysis
-        .as_ref()
-        .map(bound::unconditional)
-        .unwrap_or_default();
+    let bounds = analysis.as_ref().map(bound::unconditional).unwrap_or_default();
     let exceeded = measured::contradictions(&bounds, &evidence.streams, evidence.tolerance);
     let mut checked = Checked::new(Arc::clone(scenario), results, assessments);
     if let Some(analysis) = analysis {
@@ -96,14 +83,7 @@ fn judge(scenario: &Arc<Scenario>, results: Results, options: Options) -> Checke
     if let Some(written) = source {
         add_help(&mut checked, written);
     }
-    let Evidence {
-        streams,
-        error,
-        is_partial,
-        emulated,
-        apart,
-        ..
-    } = evidence;
+    let Evidence { streams, error, is_partial, emulated, apart, .. } = evidence;
     checked = checked.with_measured(streams);
     // Sums of what was measured are judged, too.
     checked.conclusion = checked.required();
@@ -114,11 +94,7 @@ fn judge(scenario: &Arc<Scenario>, results: Results, options: Options) -> Checke
         checked.conclusion = Conclusion::Interrupted;
     }
     if let Some(error) = error {
-        note(
-            &mut checked,
-            true,
-            format!("the measurement ended early: {error}"),
-        );
+        note(&mut checked, true, format!("the measurement ended early: {error}"));
         checked.conclusion = Conclusion::Unmeasured;
     }
     contradict(&mut checked, &contradicted);
@@ -156,11 +132,8 @@ pub fn known(checked: &Checked) -> (Vec<Option<Duration>>, Vec<Duration>) {
 pub fn add_found(checked: &mut Checked, outcome: Outcome) {
     let Outcome { search, found } = outcome;
     let scenario = Arc::clone(&checked.scenario);
-    let mut assessments: Vec<Assessment> = checked
-        .judged
-        .iter()
-        .map(|judged| judged.assessment.clone())
-        .collect();
+    let mut assessments: Vec<Assessment> =
+        checked.judged.iter().map(|judged| judged.assessment.clone()).collect();
     verdict::add_found(&scenario, &mut assessments, &found);
     let mut beyond = Vec::new();
     let judged = checked.judged.iter_mut().zip(assessments).zip(found);
@@ -179,10 +152,8 @@ pub fn add_found(checked: &mut Checked, outcome: Outcome) {
         note(checked, false, text.to_owned());
     }
     checked.adversarial = Some(search);
-    let is_open = matches!(
-        checked.conclusion,
-        Conclusion::Met | Conclusion::Failed | Conclusion::NoAnswer
-    );
+    let is_open =
+        matches!(checked.conclusion, Conclusion::Met | Conclusion::Failed | Conclusion::NoAnswer);
     if is_open {
         let required = checked.required();
         // What was no answer for another reason remains none.

@@ -28,11 +28,7 @@ pub enum Ranges {
 impl Ranges {
     /// Returns the largest back-off, in slots, after `collisions` collisions in a row.
     pub const fn longest(self, collisions: u32) -> i64 {
-        let doublings = if collisions < DOUBLINGS_MAX {
-            collisions
-        } else {
-            DOUBLINGS_MAX
-        };
+        let doublings = if collisions < DOUBLINGS_MAX { collisions } else { DOUBLINGS_MAX };
         match self {
             Self::Standard => (1 << doublings) - 1,
             Self::Printed => 1 << doublings,
@@ -48,9 +44,7 @@ impl Ranges {
     /// `collisions` times in a row.
     pub fn repeated(self, collisions: u32) -> f64 {
         let choices = (1..=collisions).map(|n| self.longest(n) + 1);
-        choices.fold(1.0, |probability, choices| {
-            probability / real(choices.unsigned_abs())
-        })
+        choices.fold(1.0, |probability, choices| probability / real(choices.unsigned_abs()))
     }
 
     /// Returns the longest time from the request to send to the last bit if two stations collide

@@ -218,13 +218,7 @@ pub fn diff(old: &Value, new: &Value) -> Result<Diff, String> {
             after.as_ref(),
         ) {
             None => same += 1,
-            Some(change) => differences.push(Difference {
-                flow,
-                listener,
-                change,
-                before,
-                after,
-            }),
+            Some(change) => differences.push(Difference { flow, listener, change, before, after }),
         };
     for (key, after) in after {
         let before = before.remove(&key);
@@ -235,11 +229,7 @@ pub fn diff(old: &Value, new: &Value) -> Result<Diff, String> {
     }
     differences.sort_by_key(|difference| (difference.change, difference.gain()));
     let title = |document: &Value| document["scenario"].as_str().unwrap_or_default().to_owned();
-    Ok(Diff {
-        scenarios: [title(old), title(new)],
-        differences,
-        same,
-    })
+    Ok(Diff { scenarios: [title(old), title(new)], differences, same })
 }
 
 fn streams(document: &Value) -> Result<Streams, String> {
@@ -345,17 +335,11 @@ impl Diff {
             .rank(4)
             .shown("verdict", |difference| shown(step(difference, &verdict)))
             .number("gained", "gain_ns", |difference| difference.gain())
-            .amount("margin", |difference| {
-                shown(step(difference, &|side| span(side.margin)))
-            })
+            .amount("margin", |difference| shown(step(difference, &|side| span(side.margin))))
             .rank(3)
-            .amount("bound", |difference| {
-                shown(step(difference, &|side| span(side.bound)))
-            })
+            .amount("bound", |difference| shown(step(difference, &|side| span(side.bound))))
             .rank(2)
-            .amount("max", |difference| {
-                shown(step(difference, &|side| span(side.max)))
-            })
+            .amount("max", |difference| shown(step(difference, &|side| span(side.max))))
             .rank(1)
             .file("verdict_before", |difference| word(&difference.before))
             .file("verdict_after", |difference| word(&difference.after))
@@ -396,20 +380,12 @@ impl Diff {
 impl Render for Diff {
     fn parts(&self, _: Screen) -> Vec<Part> {
         let [old, new] = &self.scenarios;
-        let title = if old == new {
-            format!("{new}\n\n")
-        } else {
-            format!("{old} > {new}\n\n")
-        };
+        let title = if old == new { format!("{new}\n\n") } else { format!("{old} > {new}\n\n") };
         let mut parts = vec![title.into()];
         if !self.differences.is_empty() {
             parts.push(self.table().into());
         }
-        let gap = if self.differences.is_empty() {
-            ""
-        } else {
-            "\n"
-        };
+        let gap = if self.differences.is_empty() { "" } else { "\n" };
         parts.push(format!("{gap}{}\n", self.summary()).into());
         parts
     }
@@ -454,16 +430,10 @@ mod tests {
         assert_eq!(change(&proved, &late), Some(Change::NewFailure));
         assert_eq!(change(&proved, &unknown), Some(Change::NewFailure));
         assert_eq!(change(&late, &held), Some(Change::Mended));
-        let bounded = Side {
-            bound: Some(Duration::from_us(20)),
-            ..proved.clone()
-        };
+        let bounded = Side { bound: Some(Duration::from_us(20)), ..proved.clone() };
         assert_eq!(change(&proved, &bounded), Some(Change::Better));
         assert_eq!(change(&bounded, &proved), Some(Change::Worse));
-        let other = Side {
-            deadline: Some(Duration::from_us(30)),
-            ..proved.clone()
-        };
+        let other = Side { deadline: Some(Duration::from_us(30)), ..proved.clone() };
         assert_eq!(change(&proved, &other), Some(Change::Other));
         assert_eq!(Change::between(None, Some(&late)), Some(Change::NewFailure));
         assert_eq!(Change::between(None, Some(&held)), Some(Change::Added));
@@ -473,10 +443,7 @@ mod tests {
     #[test]
     fn times_are_read_to_the_picosecond() {
         assert_eq!(span(&json!(1_500)), Some(Duration::from_ps(1_500_000)));
-        assert_eq!(
-            span(&json!(98_350.793)),
-            Some(Duration::from_ps(98_350_793))
-        );
+        assert_eq!(span(&json!(98_350.793)), Some(Duration::from_ps(98_350_793)));
         assert_eq!(span(&json!(-0.001)), Some(Duration::from_ps(-1)));
         assert_eq!(span(&json!(null)), None);
         assert_eq!(span(&json!(1e30)), None);
@@ -485,16 +452,10 @@ mod tests {
     #[test]
     fn other_documents_are_refused() {
         let result = json!({ "schema": SCHEMA, "scenario": "x", "flows": [] });
-        assert_eq!(
-            diff(&result, &result).unwrap().summary(),
-            "PASS. No change: 0 streams."
-        );
+        assert_eq!(diff(&result, &result).unwrap().summary(), "PASS. No change: 0 streams.");
         let other = json!({ "schema": "rtether.bound/1" });
         let error = diff(&result, &other).unwrap_err();
-        assert!(
-            error.starts_with("the new result: `rtether.bound/1` where"),
-            "{error}"
-        );
+        assert!(error.starts_with("the new result: `rtether.bound/1` where"), "{error}");
         let partial = json!({ "schema": SCHEMA, "partial": true, "flows": [] });
         assert!(diff(&partial, &result).unwrap_err().contains("interrupted"));
         let nameless = json!({ "schema": SCHEMA, "flows": [{ "verdict": "ok" }] });

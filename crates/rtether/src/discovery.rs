@@ -225,9 +225,7 @@ impl Render for Discovery {
             plural(self.participants, "participant"),
             time(self.span)
         );
-        let pairs = self
-            .participants
-            .saturating_mul(self.participants.saturating_sub(1));
+        let pairs = self.participants.saturating_mul(self.participants.saturating_sub(1));
         let pairs = u64::try_from(pairs).unwrap_or(u64::MAX).max(1);
         _ = writeln!(
             head,

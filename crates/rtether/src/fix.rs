@@ -90,13 +90,7 @@ pub fn mend(
         let old = original(fix, name);
         lines::unified(name, &old, new)
     });
-    Ok(Mended {
-        diff: diffs.collect(),
-        fixed,
-        loaded,
-        before,
-        after: latest,
-    })
+    Ok(Mended { diff: diffs.collect(), fixed, loaded, before, after: latest })
 }
 
 /// Returns the text of a file before the edits.

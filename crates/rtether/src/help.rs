@@ -105,12 +105,7 @@ pub fn help(
         return None;
     }
     let deadline = |own: &StreamBound| scenario.flows[own.flow.index()].deadline;
-    let need = Need {
-        stream,
-        bound,
-        limit,
-        proved: proved(scenario, analysis),
-    };
+    let need = Need { stream, bound, limit, proved: proved(scenario, analysis) };
     let tried = try_changes(scenario, written, analysis, need);
     Some(Help {
         stream,
@@ -158,11 +153,7 @@ fn try_changes(scenario: &Scenario, written: &Written, analysis: &Analysis, need
     let count = options.len() + candidates.len();
     let effort = count * streams;
     if streams > MOST_STREAMS || effort > MOST_EFFORT {
-        return Tried {
-            changes: None,
-            count: 0,
-            is_ranked: false,
-        };
+        return Tried { changes: None, count: 0, is_ranked: false };
     }
     let is_ranked = effort > MOST_ANALYZED && need.bound.is_some();
     if is_ranked {
@@ -171,8 +162,7 @@ fn try_changes(scenario: &Scenario, written: &Written, analysis: &Analysis, need
             let found = search.run(&Steps::default());
             let best = found.trials.into_iter().filter(Trial::gains);
             let best = best.take(SHOWN).map(|trial| trial.candidate);
-            best.map(|own| Choice::of(own, scenario, written))
-                .collect::<Vec<_>>()
+            best.map(|own| Choice::of(own, scenario, written)).collect::<Vec<_>>()
         }));
     } else {
         let all = candidates.into_iter();
@@ -189,11 +179,7 @@ fn try_changes(scenario: &Scenario, written: &Written, analysis: &Analysis, need
             change.written = written.edit(edit);
         }
     }
-    Tried {
-        changes: Some(changes),
-        count,
-        is_ranked,
-    }
+    Tried { changes: Some(changes), count, is_ranked }
 }
 
 impl Choice {
@@ -296,16 +282,9 @@ impl Help {
                     .to_owned(),
             );
         }
-        let what = if changes.iter().any(|own| own.proved > self.proved) {
-            "it"
-        } else {
-            "anything"
-        };
-        let ranked = if self.is_ranked {
-            ", all but the best by total flow analysis"
-        } else {
-            ""
-        };
+        let what =
+            if changes.iter().any(|own| own.proved > self.proved) { "it" } else { "anything" };
+        let ranked = if self.is_ranked { ", all but the best by total flow analysis" } else { "" };
         let tried = plural(self.tried, "change");
         Some(format!(
             "No single change proves {what}: {tried} of stacks, links, hubs, priorities and memories \
@@ -315,11 +294,7 @@ impl Help {
 
     /// Returns the line above the table; `name` is that of the stream.
     pub fn title(&self, name: &str) -> String {
-        let proved = format!(
-            "{} of {} proved",
-            self.proved,
-            plural(self.deadlines, "deadline")
-        );
+        let proved = format!("{} of {} proved", self.proved, plural(self.deadlines, "deadline"));
         let mut bound = match (self.bound, &self.no_bound) {
             (Some(bound), _) => format!("bound {}", time(bound)),
             (None, Some(why)) => format!("no bound: {}", why.reason),
@@ -328,15 +303,8 @@ impl Help {
         if let Some(words) = &self.only_if {
             bound = format!("{bound} {words}");
         }
-        let limit = if self.is_deadline {
-            "deadline"
-        } else {
-            "limit"
-        };
+        let limit = if self.is_deadline { "deadline" } else { "limit" };
         let end = if self.has_table() { ":" } else { "." };
-        format!(
-            "What would help {name} ({bound}, {limit} {}; {proved}){end}",
-            time(self.limit)
-        )
+        format!("What would help {name} ({bound}, {limit} {}; {proved}){end}", time(self.limit))
     }
 }

@@ -43,9 +43,8 @@ impl Imported<'_> {
     /// Says what the file holds and what became of it.
     fn counts(&self) -> String {
         let counts = self.plan.counts.iter();
-        let counts: Vec<String> = counts
-            .map(|count| format!("{}: {}", count.title, count.number))
-            .collect();
+        let counts: Vec<String> =
+            counts.map(|count| format!("{}: {}", count.title, count.number)).collect();
         counts.join(", ")
     }
 
@@ -69,18 +68,14 @@ impl Render for Imported<'_> {
             parts.extend(["\n".to_owned().into(), table.into()]);
         }
         let hidden = plan.findings.len().saturating_sub(SHOWN);
-        let hidden = if hidden > 0 {
-            format!("and {hidden} more; --csv has all\n")
-        } else {
-            String::new()
-        };
+        let hidden =
+            if hidden > 0 { format!("and {hidden} more; --csv has all\n") } else { String::new() };
         let mut helped: Vec<Code> = plan.findings.iter().map(|finding| finding.code).collect();
         helped.sort_unstable();
         helped.dedup();
         let helps = helped.iter();
-        let helps: Vec<String> = helps
-            .map(|code| format!("{}: {}\n", code.name(), code.help()))
-            .collect();
+        let helps: Vec<String> =
+            helps.map(|code| format!("{}: {}\n", code.name(), code.help())).collect();
         let helps = helps.concat();
         let gap = if helps.is_empty() { "" } else { "\n" };
         parts.push(format!("{hidden}{gap}{helps}\n{}\n", self.summary()).into());
@@ -96,9 +91,8 @@ impl Render for Imported<'_> {
     fn json(&self) -> String {
         let Self { file, plan } = *self;
         let counts = plan.counts.iter();
-        let counts: Map<String, Value> = counts
-            .map(|count| (count.name.to_owned(), count.number.into()))
-            .collect();
+        let counts: Map<String, Value> =
+            counts.map(|count| (count.name.to_owned(), count.number.into())).collect();
         let assumptions = plan.assumptions.iter().map(|assumption| {
             json!({ "line": assumption.line, "key": assumption.key, "text": assumption.text })
         });

@@ -196,11 +196,8 @@ mod tests {
     #[test]
     fn only_what_was_inside_the_profile_contradicts_a_bound() {
         let us = Duration::from_us;
-        let stream = |max_inside| Measurement {
-            max: Some(us(500)),
-            max_inside,
-            ..Measurement::default()
-        };
+        let stream =
+            |max_inside| Measurement { max: Some(us(500)), max_inside, ..Measurement::default() };
         let bounds = [Some(us(100)), Some(us(100)), Some(us(100)), None];
         let measured = [Some(us(99)), Some(us(120)), None, Some(us(300))];
         let measured = measured.map(|max| (stream(max), Distribution::default()));
@@ -217,16 +214,10 @@ mod tests {
             lost: 1,
             stalled,
             max_less_stalls: Some(us(500)),
-            with_stalls: WithStalls {
-                max: Some(us(with_stalls)),
-                ..WithStalls::default()
-            },
+            with_stalls: WithStalls { max: Some(us(with_stalls)), ..WithStalls::default() },
             ..Measurement::default()
         };
-        let few = Measurement {
-            lost: 0,
-            ..stream(1, 600)
-        };
+        let few = Measurement { lost: 0, ..stream(1, 600) };
         assert_eq!((few.much_stalled(), few.summand()), (None, Some(us(500))));
         let many = stream(1, 600);
         assert_eq!((many.much_stalled(), many.summand()), (Some(50), None));

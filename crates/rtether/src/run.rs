@@ -54,10 +54,7 @@ impl Progress {
     /// callers without a thread that looks. It is called where a replication runs, after each of its
     /// steps, which are milliseconds of work, and must not take long.
     pub fn telling(tell: impl Fn(Duration) + Send + Sync + 'static) -> Self {
-        Self {
-            tell: Some(Box::new(tell)),
-            ..Self::default()
-        }
+        Self { tell: Some(Box::new(tell)), ..Self::default() }
     }
 
     /// Counts simulated time.
@@ -148,22 +145,14 @@ fn simulate_run(
             simulation.advance_to(until);
             true
         })?;
-        return Ok(Run {
-            record,
-            stages: Stages::new(),
-            batches,
-        });
+        return Ok(Run { record, stages: Stages::new(), batches });
     }
     let mut log = stages::Log::new(scenario);
     let record = replicate(scenario, seed, progress, counted, |simulation, until| {
         simulation.run_until(until, &mut log);
         true
     })?;
-    Ok(Run {
-        record,
-        stages: log.found,
-        batches,
-    })
+    Ok(Run { record, stages: log.found, batches })
 }
 
 /// Returns how many records are held in memory before merging: enough to keep all threads busy most
@@ -210,17 +199,8 @@ fn replicate(
     mut batches: Option<(&Plan, &mut Batches)>,
     mut advance: impl FnMut(&mut Simulation, Instant) -> bool,
 ) -> Result<Record, BuildError> {
-    let RunPlan {
-        duration,
-        warmup,
-        bucket,
-        ..
-    } = scenario.run;
-    let config = Config {
-        seed,
-        warmup,
-        bucket,
-    };
+    let RunPlan { duration, warmup, bucket, .. } = scenario.run;
+    let config = Config { seed, warmup, bucket };
     let mut simulation = Simulation::new(&scenario.network, &scenario.flows, &config)?;
     let longest = Duration::from_ps((duration.as_ps() / STEPS).max(1));
     let mut step = Ord::min(longest, FIRST_STEP);
@@ -270,11 +250,7 @@ struct Merged {
 impl Merged {
     /// Adds one run; a run shorter than `duration` was cut off and does not count as a replication.
     fn add(&mut self, seed: u64, run: Run, (duration, units): (Duration, &Plan)) {
-        let Run {
-            record,
-            stages,
-            batches,
-        } = run;
+        let Run { record, stages, batches } = run;
         self.seeds.push(seed);
         self.spreads.resize(record.streams.len(), Spread::default());
         if record.duration >= duration {
@@ -290,16 +266,9 @@ impl Merged {
     fn finish(self, partial: bool) -> (Results, Vec<Spread>) {
         let record = self.record.unwrap_or_default();
         let streams = record.streams.iter().zip(&self.spreads);
-        let confidence = streams
-            .map(|(stream, spread)| spread.confidence(stream))
-            .collect();
-        let results = Results {
-            record,
-            stages: self.stages,
-            confidence,
-            seeds: self.seeds,
-            partial,
-        };
+        let confidence = streams.map(|(stream, spread)| spread.confidence(stream)).collect();
+        let results =
+            Results { record, stages: self.stages, confidence, seeds: self.seeds, partial };
         (results, self.spreads)
     }
 }

@@ -89,26 +89,16 @@ impl Spread {
     /// Returns the intervals; `all` is the record of all replications merged.
     pub fn confidence(&self, all: &StreamRecord) -> Confidence {
         let (units, kind) = (self.size(), self.kind());
-        let nothing = Confidence {
-            units,
-            kind,
-            ..Confidence::default()
-        };
+        let nothing = Confidence { units, kind, ..Confidence::default() };
         let sample = match interval::Sample::new(&[self], all.latency.standard_deviation()) {
             Ok(sample) => sample,
             Err(needs) => {
-                return Confidence {
-                    needs: Some(needs),
-                    ..nothing
-                };
+                return Confidence { needs: Some(needs), ..nothing };
             }
         };
         let (low, high) = sample.mean();
         Confidence {
-            mean: Some(Interval {
-                low,
-                high: Some(high),
-            }),
+            mean: Some(Interval { low, high: Some(high) }),
             p99: sample.quantile(all, 99, 100),
             miss_ratio: sample.missed(TAIL),
             ..nothing
@@ -120,11 +110,7 @@ impl Spread {
 pub fn student_quantile(freedom: f64, tail: f64) -> f64 {
     if tail >= 0.5 {
         // Symmetric about zero.
-        return if tail > 0.5 {
-            -student_quantile(freedom, 1.0 - tail)
-        } else {
-            0.0
-        };
+        return if tail > 0.5 { -student_quantile(freedom, 1.0 - tail) } else { 0.0 };
     }
     // t^2 / (f + t^2) is distributed as Beta(1/2, f/2), so its odds are t^2 / f.
     let quantile = Beta::new(0.5, freedom / 2.0).quantile(1.0 - 2.0 * tail);

@@ -85,9 +85,7 @@ pub fn proved(scenario: &Scenario, analysis: &Analysis) -> Vec<OneSum> {
             let stream = analysis.streams.get(index)?;
             Some(stream.bound.as_ref().ok()?.latency)
         });
-        let conditions = streams
-            .iter()
-            .filter_map(|&index| analysis.condition(index));
+        let conditions = streams.iter().filter_map(|&index| analysis.condition(index));
         let condition = conditions.map(|own| own.effect).max();
         Added::proved(bounds.collect(), limit, condition)
     })

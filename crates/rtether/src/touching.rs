@@ -38,11 +38,7 @@ pub(crate) fn condition_of(scenario: &Scenario) -> String {
 /// that: what is met only if some hold is no answer.
 pub(crate) fn strictly(scenario: &Scenario, conclusion: Conclusion) -> Conclusion {
     let is_asked = scenario.assumptions.is_strict && conclusion == Conclusion::Met;
-    if is_asked && !condition_of(scenario).is_empty() {
-        Conclusion::NoAnswer
-    } else {
-        conclusion
-    }
+    if is_asked && !condition_of(scenario).is_empty() { Conclusion::NoAnswer } else { conclusion }
 }
 
 /// Returns whether the delay of a flow is held against something.
@@ -93,9 +89,7 @@ impl Reach {
             let hops = routing.flow_hops(network, flow);
             let is_known = hops.is_ok();
             let hops = hops.unwrap_or_default();
-            let nodes = hops
-                .iter()
-                .flat_map(|hop| [hop.egress.node, hop.ingress.node]);
+            let nodes = hops.iter().flat_map(|hop| [hop.egress.node, hop.ingress.node]);
             let nodes: Vec<NodeId> = nodes.chain(flow.listeners.iter().copied()).collect();
             let is_flooded = nodes.iter().any(|&node| floods(node, flow));
             if is_flooded || talks_to_all || flow.is_published() || !is_known {
@@ -113,18 +107,11 @@ impl Reach {
         }
         let flows = scenario.flows.iter();
         let flows: Vec<(bool, usize)> = flows
-            .map(|flow| {
-                (
-                    is_judged(scenario, flow),
-                    root(&mut parts, flow.talker.index()),
-                )
-            })
+            .map(|flow| (is_judged(scenario, flow), root(&mut parts, flow.talker.index())))
             .collect();
         let judged = flows.iter().filter(|own| own.0).map(|own| own.1).collect();
         Self {
-            parts: (0..parts.len())
-                .map(|node| root(&mut parts, node))
-                .collect(),
+            parts: (0..parts.len()).map(|node| root(&mut parts, node)).collect(),
             judged,
             flows,
             has_order: network.selects_by_deadline(),

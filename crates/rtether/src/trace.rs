@@ -99,8 +99,7 @@ impl<'a, W: Write> CaptureLog<'a, W> {
         if let Some(trailer) = &packet.trailer {
             trace::append_trailer(trailer, packet.tag.is_some(), 0, &mut self.frame);
         }
-        self.capture
-            .add_frame(&mut self.block, interface, now, &self.frame);
+        self.capture.add_frame(&mut self.block, interface, now, &self.frame);
         self.write_block();
     }
 
@@ -126,8 +125,7 @@ impl<W: Write> Observer for CaptureLog<'_, W> {
             return;
         };
         if trace::append_control(access, port.node, (now, control), &mut self.frame) {
-            self.capture
-                .add_frame(&mut self.block, interface, now, &self.frame);
+            self.capture.add_frame(&mut self.block, interface, now, &self.frame);
             self.write_block();
         }
     }
@@ -149,16 +147,11 @@ impl<W: Write> Observer for CaptureLog<'_, W> {
         };
         let description = describe(flow, packet);
         if flow.is_published() {
-            let description = FrameDescription {
-                dscp: packet.dscp.unwrap_or(self.dscp),
-                ..description
-            };
+            let description =
+                FrameDescription { dscp: packet.dscp.unwrap_or(self.dscp), ..description };
             description.append_rtps_to(self.ports, &self.datagram, &mut self.frame);
         } else if let Some(fragment) = packet.fragment {
-            let description = FrameDescription {
-                identification: apart(packet),
-                ..description
-            };
+            let description = FrameDescription { identification: apart(packet), ..description };
             description.append_fragment_to(fragment.number, &mut self.frame);
         } else {
             description.append_to(&mut self.frame);
@@ -192,11 +185,7 @@ fn describe_control(packet: &PacketInfo) -> FrameDescription {
         source: packet.source.0,
         destination: to.map_or(Destination::Broadcast, |to| Destination::Station(to.0)),
         tag: packet.tag.map(|(pcp, vid)| trace::Tag { pcp, vid }),
-        encapsulation: if packet.arp.is_some() {
-            Encapsulation::Arp
-        } else {
-            Encapsulation::Raw
-        },
+        encapsulation: if packet.arp.is_some() { Encapsulation::Arp } else { Encapsulation::Raw },
         payload: Bytes::ZERO,
         dscp: 0,
         flow: packet.arp.map_or(0, |about| about.0),
@@ -220,11 +209,7 @@ fn describe(flow: &Flow, packet: &PacketInfo) -> FrameDescription {
             None => Destination::Group(packet.flow.0),
         },
         tag: packet.tag.map(|(pcp, vid)| trace::Tag { pcp, vid }),
-        encapsulation: if packet.tcp.is_some() {
-            Encapsulation::Tcp
-        } else {
-            flow.encapsulation
-        },
+        encapsulation: if packet.tcp.is_some() { Encapsulation::Tcp } else { flow.encapsulation },
         payload,
         dscp: packet.dscp.unwrap_or(flow.dscp),
         flow: packet.flow.0,
@@ -258,11 +243,7 @@ fn numbered(flow: &Flow, packet: &PacketInfo, segment: tcp::Segment) -> tcp::Seg
     let initial = u64::from(packet.number) * INITIAL_SEQUENCE_STEP;
     tcp::Segment {
         seq: segment.seq + initial,
-        ack: if segment.flags.ack {
-            segment.ack + initial
-        } else {
-            segment.ack
-        },
+        ack: if segment.flags.ack { segment.ack + initial } else { segment.ack },
         ..segment
     }
 }
@@ -284,30 +265,15 @@ impl<'a, W: Write> PacketLog<'a, W> {
     /// Writes the header.
     pub fn new(scenario: &'a Scenario, writer: W) -> Self {
         let mut writer = Sheet::from_writer(writer);
-        let mut header: Vec<String> = [
-            "flow",
-            "listener",
-            "number",
-            "released_ns",
-            "latency_ns",
-            "ethernet_ns",
-        ]
-        .map(String::from)
-        .to_vec();
+        let mut header: Vec<String> =
+            ["flow", "listener", "number", "released_ns", "latency_ns", "ethernet_ns"]
+                .map(String::from)
+                .to_vec();
         let names = Segment::ALL.map(|segment| segment.name().replace(' ', "_") + "_ns");
         header.extend(names);
         let error = writer.write_record(&header).err();
-        let listeners = scenario
-            .flows
-            .iter()
-            .flat_map(|flow| flow.listeners.clone())
-            .collect();
-        Self {
-            scenario,
-            listeners,
-            writer,
-            error,
-        }
+        let listeners = scenario.flows.iter().flat_map(|flow| flow.listeners.clone()).collect();
+        Self { scenario, listeners, writer, error }
     }
 
     /// Flushes the file and returns the first error.
@@ -334,12 +300,7 @@ impl<W: Write> Observer for PacketLog<'_, W> {
             exact_ns(delivery.latency.as_ps()),
             exact_ns(delivery.ethernet.as_ps()),
         ];
-        line.extend(
-            delivery
-                .segments
-                .iter()
-                .map(|spent| exact_ns(spent.as_ps())),
-        );
+        line.extend(delivery.segments.iter().map(|spent| exact_ns(spent.as_ps())));
         self.error = self.writer.write_record(&line).err();
     }
 }

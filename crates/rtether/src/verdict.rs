@@ -141,11 +141,7 @@ impl Standing {
 
     /// Returns the number of packets in which requirements held.
     pub const fn packets(self) -> Option<u64> {
-        if let Self::Held { packets } = self {
-            Some(packets)
-        } else {
-            None
-        }
+        if let Self::Held { packets } = self { Some(packets) } else { None }
     }
 
     /// Returns the severity: zero for unjudged, one for proved, higher for worse.
@@ -168,9 +164,7 @@ impl Standing {
     /// Returns the standing by packets; without a requirement on latency a stream cannot be held.
     fn seen(verdict: Verdict, stream: &StreamRecord, judged: Judged) -> Self {
         match (verdict, judged) {
-            (Verdict::Ok, Judged::Latency) => Self::Held {
-                packets: stream.delivered,
-            },
+            (Verdict::Ok, Judged::Latency) => Self::Held { packets: stream.delivered },
             (Verdict::Ok | Verdict::Unjudged, Judged::NoLimit) => Self::NoDeadline,
             (Verdict::Ok | Verdict::Unjudged, _) => Self::Unjudged,
             (verdict, _) => Self::failed(verdict),
@@ -268,11 +262,7 @@ impl Assessment {
             _ if self.verdict == Verdict::Ok && self.is_proved => Standing::Proved,
             Judged::Latency => Standing::Held {
                 // If both exist, simulation has the broader base.
-                packets: self
-                    .simulated
-                    .packets()
-                    .or(self.measured.packets())
-                    .unwrap_or(0),
+                packets: self.simulated.packets().or(self.measured.packets()).unwrap_or(0),
             },
             Judged::Other => Standing::Unjudged,
             Judged::NoLimit => Standing::NoDeadline,
@@ -373,9 +363,7 @@ pub fn assess_with(
 ) -> Vec<Assessment> {
     let streams = results.record.streams.iter().enumerate();
     let analysis = analysis.map(|analysis| (analysis, Names::new(scenario)));
-    let analysis = analysis
-        .as_ref()
-        .map(|(analysis, names)| (*analysis, names));
+    let analysis = analysis.as_ref().map(|(analysis, names)| (*analysis, names));
     streams
         .map(|(index, stream)| {
             let proof = Proof::of(analysis, index);
@@ -455,12 +443,7 @@ pub fn add_found(scenario: &Scenario, assessments: &mut [Assessment], found: &[O
             let reason = format!("found: max {max} exceeds {limit} by {over}");
             own.fail(Verdict::Late, Some(limit - max), reason);
             let (place, delay) = found.responsible;
-            own.responsible = Some(Blame {
-                column: Column::Simulated,
-                place,
-                delay,
-                of: max,
-            });
+            own.responsible = Some(Blame { column: Column::Simulated, place, delay, of: max });
         }
     }
 }

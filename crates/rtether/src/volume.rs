@@ -139,10 +139,7 @@ pub struct Shown {
 impl Shown {
     /// Returns a volume as it is shown; `None` if the phases of a point do not fit one frame.
     pub fn new(of: Volume) -> Option<Self> {
-        Some(Self {
-            of,
-            rows: of.rows()?,
-        })
+        Some(Self { of, rows: of.rows()? })
     }
 
     fn table(&self) -> Table {
@@ -154,9 +151,7 @@ impl Shown {
             .file("rate_bps", Row::bps);
         for mbps in LINKS {
             table = table
-                .amount(format!("of {mbps} Mbit/s"), move |row| {
-                    percent(row.share(mbps))
-                })
+                .amount(format!("of {mbps} Mbit/s"), move |row| percent(row.share(mbps)))
                 .file(format!("of_{mbps}_mbps_ratio"), move |row| row.share(mbps));
         }
         table.done()
@@ -165,14 +160,7 @@ impl Shown {
 
 impl Render for Shown {
     fn parts(&self, _: Screen) -> Vec<Part> {
-        let Volume {
-            points,
-            phases,
-            samples,
-            destinations,
-            payload,
-            overhead,
-        } = self.of;
+        let Volume { points, phases, samples, destinations, payload, overhead } = self.of;
         let words = format!(
             "{points} points of {phases} phases, {samples} samples a second of {payload} B, each for \
              {destinations} destinations, with {}:\n",
@@ -236,21 +224,14 @@ mod tests {
     #[test]
     fn overheads_are_chosen() {
         let bits = |overhead| {
-            let volume = Volume {
-                overhead,
-                ..Volume::PRINTED
-            };
+            let volume = Volume { overhead, ..Volume::PRINTED };
             volume.rows().expect("fits a frame").map(|row| row.bits / 8)
         };
         assert_eq!(bits(Overhead::Udp), [78, 78, 142, 142]);
         assert_eq!(bits(Overhead::Raw), [64, 64, 114, 114]);
         assert_eq!(bits(Overhead::Octets(60)), [92, 92, 156, 156]);
         // Three phases of 500 octets are 1500: a whole frame without UDP, too much with it.
-        let long = |overhead| Volume {
-            payload: 500,
-            overhead,
-            ..Volume::PRINTED
-        };
+        let long = |overhead| Volume { payload: 500, overhead, ..Volume::PRINTED };
         assert!(long(Overhead::Raw).rows().is_some());
         assert!(long(Overhead::Udp).rows().is_none());
     }

@@ -22,19 +22,14 @@ const TRIES: u64 = 150;
 
 fn load(text: &str) -> Scenario {
     let loaded = Written::from(text.to_owned()).load();
-    loaded
-        .into_scenario()
-        .unwrap_or_else(|words| panic!("{words}\n{text}"))
+    loaded.into_scenario().unwrap_or_else(|words| panic!("{words}\n{text}"))
 }
 
 /// Draws a scenario: stations at a switch, two switches or a hub, and flows of all kinds.
 fn draw(number: u64) -> String {
     let mut dice = Dice::new(number ^ 0xad5e);
-    let stacks = [
-        "zero",
-        "{ rate: 20000 packets/s }",
-        "{ send: 20 us, receive: 30 us, jitter: 15 us }",
-    ];
+    let stacks =
+        ["zero", "{ rate: 20000 packets/s }", "{ send: 20 us, receive: 30 us, jitter: 15 us }"];
     let stations = 3 + dice.index(3);
     let mut text = String::from("rtether: 1\nnodes:\n");
     for station in 0..stations {
@@ -52,17 +47,9 @@ fn draw(number: u64) -> String {
     text.push_str("links:\n");
     for station in 0..stations {
         let switch = dice.index(count);
-        let rate = if is_hub {
-            "10 Mbit/s, duplex: half"
-        } else {
-            "100 Mbit/s"
-        };
-        writeln!(
-            text,
-            "  - {{ ends: [n{station}, \"s{switch}:{}\"], rate: {rate} }}",
-            station + 1
-        )
-        .unwrap();
+        let rate = if is_hub { "10 Mbit/s, duplex: half" } else { "100 Mbit/s" };
+        writeln!(text, "  - {{ ends: [n{station}, \"s{switch}:{}\"], rate: {rate} }}", station + 1)
+            .unwrap();
     }
     if count == 2 {
         text.push_str("  - { ends: [\"s0:8\", \"s1:8\"], rate: 100 Mbit/s }\n");
@@ -73,11 +60,7 @@ fn draw(number: u64) -> String {
         writeln!(text, "  - {{ name: \"f {flow}\", {line} }}").unwrap();
     }
     let warmup = dice.pick(&["0 s", "3 ms", "41 ms"]);
-    writeln!(
-        text,
-        "run: {{ for: 200 ms, warmup: {warmup}, seed: {number} }}"
-    )
-    .unwrap();
+    writeln!(text, "run: {{ for: 200 ms, warmup: {warmup}, seed: {number} }}").unwrap();
     text
 }
 
@@ -96,9 +79,7 @@ fn draw_flow(dice: &mut Dice, stations: usize, is_hub: bool) -> String {
         5 => format!("{ends}, period: {period}{phase}, reply: {{ size: 60 B, after: 50 us }}"),
         6 => format!("{ends}, period: 10 ms, over: tcp"),
         7 if !is_hub => {
-            let other = (0..stations)
-                .find(|own| *own != from && *own != to)
-                .unwrap();
+            let other = (0..stations).find(|own| *own != from && *own != to).unwrap();
             format!(
                 "from: n{from}, to: [n{to}, n{other}], delivery: multicast, size: {size} B, \
                  deadline: 20 ms, period: {period}"
@@ -117,11 +98,7 @@ fn is_allowed(flow: &Flow, times: &[Duration]) -> bool {
     let in_order = ps.windows(2).all(|pair| pair[0] <= pair[1]);
     let is_within = ps.iter().all(|time| (start..stop).contains(time));
     let fits = match flow.traffic {
-        Traffic::Periodic {
-            period,
-            phase,
-            release_jitter,
-        } => {
+        Traffic::Periodic { period, phase, release_jitter } => {
             let (period, jitter) = (period.as_ps(), release_jitter.as_ps());
             // A grid that begins at `begin` has every release, none early and none later than the
             // jitter; the only grids to try are those on which some release is in time or latest.
@@ -147,9 +124,9 @@ fn is_allowed(flow: &Flow, times: &[Duration]) -> bool {
             }));
             begins.into_iter().any(fits)
         }
-        Traffic::Sporadic { min_gap, .. } => ps
-            .windows(2)
-            .all(|pair| pair[1] - pair[0] >= min_gap.as_ps()),
+        Traffic::Sporadic { min_gap, .. } => {
+            ps.windows(2).all(|pair| pair[1] - pair[0] >= min_gap.as_ps())
+        }
         Traffic::Poisson { .. }
         | Traffic::Flood { .. }
         | Traffic::Adaptive { .. }
@@ -161,18 +138,14 @@ fn is_allowed(flow: &Flow, times: &[Duration]) -> bool {
 /// Checks one result against the scenario it was found for.
 fn check(text: &str, scenario: &Scenario, found: &Found, bound: Option<Duration>) {
     let written = Written::from(text.to_owned());
-    let file = found
-        .file(scenario, &written)
-        .unwrap_or_else(|| panic!("no file\n{text}\n{found:?}"));
+    let file =
+        found.file(scenario, &written).unwrap_or_else(|| panic!("no file\n{text}\n{found:?}"));
     let loaded = load(&file);
     // Nothing but the releases differs.
     assert_eq!(loaded.network, scenario.network);
     assert_eq!(loaded.flows.len(), scenario.flows.len());
     for (own, other) in loaded.flows.iter().zip(&scenario.flows) {
-        let without = Flow {
-            releases: Vec::new(),
-            ..own.clone()
-        };
+        let without = Flow { releases: Vec::new(), ..own.clone() };
         assert_eq!(without, *other, "{file}");
         let fits = own.releases.is_empty() || is_allowed(other, &own.releases);
         assert!(fits, "{} is not released so\n{text}\n{file}", own.name);
@@ -191,11 +164,7 @@ fn check(text: &str, scenario: &Scenario, found: &Found, bound: Option<Duration>
     if record.streams.iter().all(|stream| stream.dropped == 0)
         && let Some(bound) = bound
     {
-        assert!(
-            found.latency <= bound,
-            "{} above the bound {bound}\n{file}",
-            found.latency
-        );
+        assert!(found.latency <= bound, "{} above the bound {bound}\n{file}", found.latency);
     }
 }
 
@@ -224,9 +193,7 @@ fn what_is_found_is_allowed_and_takes_as_long_as_claimed() {
         let repeat = Repeat(number);
         let scenario = load(&text);
         let bounds = bound::latencies(&bound::analyze(&scenario));
-        let ordinary = run::simulate(&scenario, &Progress::default())
-            .unwrap()
-            .record;
+        let ordinary = run::simulate(&scenario, &Progress::default()).unwrap().record;
         let (tried, found) = hunt(&scenario, TRIES);
         assert!(tried <= TRIES, "{tried} tried");
         for (index, found) in found.iter().enumerate() {
@@ -238,10 +205,7 @@ fn what_is_found_is_allowed_and_takes_as_long_as_claimed() {
         drop(repeat);
     }
     // A search that finds nothing would pass all of the above.
-    assert!(
-        results > 0 && later * 3 > results,
-        "{later} of {results} later than one run shows"
-    );
+    assert!(results > 0 && later * 3 > results, "{later} of {results} later than one run shows");
 }
 
 /// Prints how to repeat a case that failed.
@@ -265,10 +229,7 @@ fn threads_change_nothing() {
     for number in [1, 2, 3] {
         let scenario = load(&draw(number));
         let on = |threads: usize| {
-            let pool = rayon::ThreadPoolBuilder::new()
-                .num_threads(threads)
-                .build()
-                .unwrap();
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| hunt(&scenario, 200))
         };
         assert_eq!(on(1), on(3), "case {number}");

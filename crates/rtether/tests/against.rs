@@ -29,9 +29,7 @@ flows:
 
 /// Simulates a plant, and imports the capture of it.
 fn seen(text: &str, set: &[&str]) -> Scenario {
-    let set = set
-        .iter()
-        .map(|set| Override::parse(set).expect("an override"));
+    let set = set.iter().map(|set| Override::parse(set).expect("an override"));
     let set: Vec<Override> = set.collect();
     let scenario = load_with("plant.yaml", text, &set).into_scenario();
     let scenario = scenario.expect("a right plant");
@@ -40,24 +38,17 @@ fn seen(text: &str, set: &[&str]) -> Scenario {
     simulate_seed(&scenario, 1, &Progress::default(), &mut log).expect("runs");
     log.finish().expect("memory takes everything");
     let plan = import("plant.pcapng", &octets, &Options::new()).expect("a plan");
-    load("seen.yaml", &plan.scenario)
-        .into_scenario()
-        .expect("right")
+    load("seen.yaml", &plan.scenario).into_scenario().expect("right")
 }
 
 fn plan() -> Scenario {
-    load("plan.yaml", PLAN)
-        .into_scenario()
-        .expect("a right plan")
+    load("plan.yaml", PLAN).into_scenario().expect("a right plan")
 }
 
 /// Returns the deviations by the name of the flow, as planned if it is.
 fn found(text: &str, set: &[&str]) -> Vec<(String, Vec<Deviation>)> {
     let compared = against(&plan(), &seen(text, set));
-    let rows = compared
-        .rows
-        .into_iter()
-        .filter(|row| !row.deviations.is_empty());
+    let rows = compared.rows.into_iter().filter(|row| !row.deviations.is_empty());
     rows.map(|row| {
         let name = row.planned.map_or("?".into(), |way| way.name);
         (name, row.deviations)
@@ -83,16 +74,8 @@ fn each_deviation_is_found() {
         (&["flows.setpoint.vlan=7"], "setpoint", &[Vlan]),
         (&["flows.setpoint.jitter=800 us"], "setpoint", &[Late]),
         (&["flows.setpoint.start=2 s"], "setpoint", &[Missing]),
-        (
-            &["flows.trip.min_gap=2 ms", "flows.trip.mean_gap=4 ms"],
-            "trip",
-            &[Faster],
-        ),
-        (
-            &["flows.actual.period=5 ms", "flows.actual.pcp=0"],
-            "actual",
-            &[Slower, Priority],
-        ),
+        (&["flows.trip.min_gap=2 ms", "flows.trip.mean_gap=4 ms"], "trip", &[Faster]),
+        (&["flows.actual.period=5 ms", "flows.actual.pcp=0"], "actual", &[Slower, Priority]),
     ];
     for (set, name, expected) in cases {
         let found = found(PLAN, set);
@@ -108,10 +91,7 @@ fn each_deviation_is_found() {
 fn formats() {
     let compared = against(&plan(), &seen(PLAN, &["flows.setpoint.period=4 ms"]));
     assert!(compared.deviates());
-    assert_eq!(
-        compared.summary(),
-        "FAIL. 5 of 6 planned flows match, 1 slower"
-    );
+    assert_eq!(compared.summary(), "FAIL. 5 of 6 planned flows match, 1 slower");
     let json: serde_json::Value = serde_json::from_str(&compared.json()).expect("JSON");
     assert_eq!(json["schema"], "rtether.against/1");
     assert_eq!(json["flows"][0]["deviations"][0], "slower");
@@ -157,10 +137,7 @@ fn the_page_has_what_deviates_and_all_flows() {
     };
     let deviations = text("deviations");
     assert_eq!(deviations.len(), 2, "{deviations:?}");
-    assert!(
-        deviations[1].contains("every 2 ms / every 4 ms"),
-        "{deviations:?}"
-    );
+    assert!(deviations[1].contains("every 2 ms / every 4 ms"), "{deviations:?}");
     assert!(text("meaning")[1].contains("less often"));
     assert_eq!(text("flows").len(), 7);
     assert!(text("findings")[1].contains("two <frames> & no more"));

@@ -50,10 +50,7 @@ fn us(span: f64) -> Duration {
 }
 
 fn admit(text: &str, added: &str) -> Admission {
-    let added = [Source {
-        name: "added.yaml".into(),
-        text: added.into(),
-    }];
+    let added = [Source { name: "added.yaml".into(), text: added.into() }];
     let overload = Override::parse("run.overload=allow").unwrap();
     let loaded = scenario::load_and_add("star.yaml", text, &[overload], &added);
     bound::admit(&loaded.without_added.unwrap(), &loaded.scenario.unwrap())
@@ -65,12 +62,7 @@ fn a_flow_is_admitted_if_no_deadline_suffers() {
     let new = "{ name: g, from: c, to: b, period: 1 ms, size: 60 B, deadline: 29 us }";
     let text = plant(&flow("f", "a", ", deadline: 28.32 us"));
     let admission = admit(&text, new);
-    assert_eq!(
-        admission.decision,
-        Decision::Yes,
-        "{}",
-        admission.headline()
-    );
+    assert_eq!(admission.decision, Decision::Yes, "{}", admission.headline());
     assert_eq!(
         admission.headline(),
         "PASS. Yes: `g` to b takes at most 28.32 us (slack 680 ns); 1 bound of other flows grows and no \
@@ -88,10 +80,7 @@ fn a_flow_is_admitted_if_no_deadline_suffers() {
     assert_eq!(admit(&text, new).decision, Decision::Yes);
     // The new flow's own deadline counts.
     let own = new.replace("29 us", "28 us");
-    assert_eq!(
-        admit(&plant(&flow("f", "a", "")), &own).decision,
-        Decision::No
-    );
+    assert_eq!(admit(&plant(&flow("f", "a", "")), &own).decision, Decision::No);
 }
 
 /// Oracle: Poisson arrivals have no bound; 126 octets every 10 us are more than 100 Mbit/s.
@@ -105,11 +94,7 @@ fn no_answer_is_not_a_no() {
     let flood = "flows:\n  - { name: g, from: c, to: b, period: 10 us, size: 60 B }\n";
     let admission = admit(&text, flood);
     assert_eq!(admission.decision, Decision::No);
-    assert!(
-        admission.headline().contains("overload: "),
-        "{}",
-        admission.headline()
-    );
+    assert!(admission.headline().contains("overload: "), "{}", admission.headline());
     // Without an affected deadline, an unlimited flow is admitted.
     let text = plant(&flow("f", "a", ""));
     assert_eq!(admit(&text, poisson).decision, Decision::Yes);
@@ -125,10 +110,7 @@ fn several_flows_are_admitted_together() {
     assert_eq!(admission.decision, Decision::No);
     let whole = load(&plant(&[flow("f", "a", ", deadline: 38 us"), two].concat()));
     let analysis = bound::analyze(&whole);
-    assert_eq!(
-        bound::latencies(&analysis),
-        bound::latencies(&admission.analysis)
-    );
+    assert_eq!(bound::latencies(&analysis), bound::latencies(&admission.analysis));
     assert_eq!(bound::latencies(&analysis)[0], Some(us(38.4)));
 }
 
@@ -144,13 +126,9 @@ fn a_file_may_have_no_flow_yet_and_requirements_for_it() {
 }
 
 fn what_if(text: &str, changes: &[&str]) -> WhatIf {
-    let changes = changes
-        .iter()
-        .map(|c| Override::parse_for("--what-if", c).unwrap());
+    let changes = changes.iter().map(|c| Override::parse_for("--what-if", c).unwrap());
     let changes: Vec<Override> = changes.collect();
-    let after = scenario::load_with("star.yaml", text, &changes)
-        .scenario
-        .unwrap();
+    let after = scenario::load_with("star.yaml", text, &changes).scenario.unwrap();
     bound::what_if(&load(text), &after, &changes)
 }
 
@@ -169,10 +147,7 @@ fn what_if_tells_what_a_faster_link_does() {
     assert_eq!(sides(0), (Some(us(28.32)), Some(us(11.04))));
     assert_eq!(sides(0), sides(1));
     let idle = what_if(&text, &["flows.f.class=other"]);
-    assert_eq!(
-        (idle.comparison.differences.len(), idle.comparison.same),
-        (0, 2)
-    );
+    assert_eq!((idle.comparison.differences.len(), idle.comparison.same), (0, 2));
     assert!(table(&idle).contains("No change: 2 streams."));
     // A removed flow is a difference, too.
     let only = flow("f", "a", ", deadline: 20 us");
@@ -190,25 +165,15 @@ fn sensitivity(scenario: &Scenario, flow: Option<&str>) -> Sensitivity {
 /// Oracle: by hand, as noted on each line.
 #[test]
 fn the_best_single_change_comes_first() {
-    let flows = [
-        flow("f", "a", ", deadline: 50 us"),
-        flow("g", "c", ""),
-        flow("h", "d", ""),
-    ];
+    let flows = [flow("f", "a", ", deadline: 50 us"), flow("g", "c", ""), flow("h", "d", "")];
     let text =
         plant(&flows.concat()).replace("a: { stack: zero }", "a: { stack: { service: 4 us } }");
     let text = text.replace("ports: 4,", "ports: 4, queues: 2, selection: strict,");
     let scenario = load(&text);
     let found = sensitivity(&scenario, None);
-    assert_eq!(
-        (found.flow.as_str(), found.bound),
-        ("f", us(4.0 + 18.24 + 20.16))
-    );
-    let gains: Vec<(&str, Duration)> = found
-        .trials
-        .iter()
-        .map(|trial| (trial.change.as_str(), trial.gain.unwrap()))
-        .collect();
+    assert_eq!((found.flow.as_str(), found.bound), ("f", us(4.0 + 18.24 + 20.16)));
+    let gains: Vec<(&str, Duration)> =
+        found.trials.iter().map(|trial| (trial.change.as_str(), trial.gain.unwrap())).collect();
     let faster = "1 Gbit/s instead of 100 Mbit/s";
     let expected = [
         // 9.12 and 20.16 us shrink to a tenth.
@@ -220,10 +185,7 @@ fn the_best_single_change_comes_first() {
     ];
     assert_eq!(gains[0], (expected[0].0.as_str(), expected[0].1));
     for (change, gain) in &expected {
-        assert!(
-            gains.contains(&(change.as_str(), *gain)),
-            "{change}: {gains:?}"
-        );
+        assert!(gains.contains(&(change.as_str(), *gain)), "{change}: {gains:?}");
     }
     assert!(gains.windows(2).all(|pair| pair[0].1 >= pair[1].1));
     // All frames are in the lowest queue, so none can be demoted.
@@ -249,10 +211,7 @@ fn what_goes_before_may_step_back() {
     let text = text.replace("pcp: 4, deadline: 40 us", "pcp: 4, deadline: 39.2 us");
     let back = sensitivity(&load(&text), Some("f"));
     let back = back.trials.iter().find(|t| t.change == "link c - sw");
-    assert_eq!(
-        back, None,
-        "links that the flow does not pass are not tried"
-    );
+    assert_eq!(back, None, "links that the flow does not pass are not tried");
 }
 
 /// Oracle: the reasons given by `bound`.
@@ -263,10 +222,7 @@ fn what_cannot_be_tried_says_why() {
     let scenario = load(&text);
     let attempt = |flow| bound::sensitivity(&scenario, flow, &Steps::default()).unwrap_err();
     assert_eq!(attempt(None), SensitivityError::Nothing);
-    assert_eq!(
-        attempt(Some("f")).to_string(),
-        "`f` to b has no bound: unlimited arrivals of `f`"
-    );
+    assert_eq!(attempt(Some("f")).to_string(), "`f` to b has no bound: unlimited arrivals of `f`");
     assert_eq!(
         attempt(Some("fl")).to_string(),
         "no flow is named `fl`; `rtether bound` lists them"
@@ -293,31 +249,18 @@ fn ports_say_how_busy_they_are() {
         });
         let port = port.unwrap();
         let backlog = port.bound.backlog.map(rtether_model::quantity::Bytes::get);
-        (
-            port.bound.utilization_ppm,
-            port.bound.queueing,
-            backlog,
-            port.state(),
-        )
+        (port.bound.utilization_ppm, port.bound.queueing, backlog, port.state())
     };
     let (utilization, wait, backlog, found) = state(&text);
     // Three times 1.008 %.
-    assert_eq!(
-        (utilization, wait, found),
-        (Some(30_240), Some(us(20.16)), State::Ok)
-    );
+    assert_eq!((utilization, wait, found), (Some(30_240), Some(us(20.16)), State::Ok));
     // At least what can happen, and at most three frames.
     assert!(backlog.is_some_and(|octets| (2 * 106..=3 * 106).contains(&octets)));
-    let small = text.replace(
-        "latency: 0 us",
-        "latency: 0 us, buffer: 1522 B, shared_buffer: 1522 B",
-    );
+    let small =
+        text.replace("latency: 0 us", "latency: 0 us, buffer: 1522 B, shared_buffer: 1522 B");
     assert_eq!(state(&small).3, State::Ok);
     let many: String = (0..20).map(|n| flow(&format!("x{n}"), "a", "")).collect();
-    let many: String = many
-        + &(0..20)
-            .map(|n| flow(&format!("y{n}"), "c", ""))
-            .collect::<String>();
+    let many: String = many + &(0..20).map(|n| flow(&format!("y{n}"), "c", "")).collect::<String>();
     let full = plant(&many).replace("latency: 0 us", "latency: 0 us, buffer: 1522 B");
     assert_eq!(state(&full).3, State::Buffer);
     let flood = text.replace("period: 1 ms", "period: 20 us");
@@ -349,20 +292,13 @@ fn no_trial_leaves_turns_as_they_were() {
     found.find_edits(&scenario, &written);
     let words: Vec<&str> = found.trials.iter().map(|trial| &trial.change[..]).collect();
     assert!(words.contains(&"stack of a: half the cost"), "{words:?}");
-    let hub = words
-        .iter()
-        .filter(|words| words.contains("- h") || words.contains(" h -"));
+    let hub = words.iter().filter(|words| words.contains("- h") || words.contains(" h -"));
     assert_eq!(hub.count(), 0, "{words:?}");
     for trial in &found.trials {
         let edited = written.with(trial.edit.as_ref().unwrap()).unwrap();
         let only = bound::Methods::TotalFlow;
         let analysis = bound::analyze_with(&edited, only);
-        assert_eq!(
-            trial.bound,
-            bound::latencies(&analysis)[0],
-            "{}",
-            trial.change
-        );
+        assert_eq!(trial.bound, bound::latencies(&analysis)[0], "{}", trial.change);
     }
 }
 
@@ -383,10 +319,7 @@ fn answers_look_as_agreed() {
     insta::assert_snapshot!("sensitivity_table", table(&found));
     insta::assert_snapshot!("sensitivity_json", found.json());
     insta::assert_snapshot!("sensitivity_csv", found.rows().csv());
-    let places = bound::Places {
-        scenario: &scenario,
-        analysis: &bound::analyze(&scenario),
-    };
+    let places = bound::Places { scenario: &scenario, analysis: &bound::analyze(&scenario) };
     insta::assert_snapshot!("ports_table", table(&places));
     insta::assert_snapshot!("ports_csv", places.rows().csv());
 }
@@ -402,10 +335,7 @@ fn parts_of_deadlines_by_hand() {
     let parts = |partition: &str| {
         let scenario = load(&format!("{text}partition: {partition}\n"));
         let analysis = bound::analyze(&scenario);
-        let bounds = Bounds {
-            scenario: &scenario,
-            analysis: &analysis,
-        };
+        let bounds = Bounds { scenario: &scenario, analysis: &analysis };
         let json = bounds.render(Format::Json, Screen::default());
         let document: serde_json::Value = serde_json::from_str(&json).unwrap();
         [0, 1].map(|stream| {
@@ -425,11 +355,7 @@ fn with_priorities(text: &str) -> String {
     let layers = "priorities: { queues: 8 }, receive_queues: { selection: instances }, \
                   transmit_queues: { strategy: moderate }";
     let mut text = text.to_owned();
-    for station in [
-        "relay1: { stack: relay",
-        "relay3: { stack: relay",
-        "receive: 15 us }",
-    ] {
+    for station in ["relay1: { stack: relay", "relay3: { stack: relay", "receive: 15 us }"] {
         assert_eq!(text.matches(station).count(), 1, "{station}");
         text = text.replace(station, &format!("{station}, {layers}"));
     }

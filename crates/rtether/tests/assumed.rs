@@ -16,9 +16,7 @@ const PLANTS: [u64; 2] = [60, 5_000];
 
 fn scenario(text: &str) -> Scenario {
     let loaded = load("plant.yaml", text);
-    loaded
-        .into_scenario()
-        .unwrap_or_else(|words| panic!("{words}"))
+    loaded.into_scenario().unwrap_or_else(|words| panic!("{words}"))
 }
 
 fn assumed(scenario: &Scenario) -> Assumed {
@@ -56,10 +54,7 @@ fn the_kind_that_gains_a_proof_is_the_first() {
     // With more time, it is proved at either end, and the stacks still matter most.
     let found = assumed(&scenario(&PAIR.replace("300 us", "900 us")));
     assert_eq!(found.proved, Some(1));
-    assert_eq!(
-        found.first().map(|first| first.name.as_str()),
-        Some("stack")
-    );
+    assert_eq!(found.first().map(|first| first.name.as_str()), Some("stack"));
 }
 
 /// Oracle: by hand. On a link with bit errors a packet need not arrive, so that no stream over it is
@@ -67,10 +62,7 @@ fn the_kind_that_gains_a_proof_is_the_first() {
 #[test]
 fn what_may_not_arrive_is_not_proved_at_either_end() {
     let good = PAIR.replace("300 us", "900 us");
-    let lossy = good.replace(
-        "rate: 100 Mbit/s }, {",
-        "rate: 100 Mbit/s, errors: 1 % }, {",
-    );
+    let lossy = good.replace("rate: 100 Mbit/s }, {", "rate: 100 Mbit/s, errors: 1 % }, {");
     assert_ne!(good, lossy);
     let found = assumed(&scenario(&lossy));
     assert_eq!((found.judged, found.proved), (1, Some(0)));
@@ -88,14 +80,8 @@ fn a_strict_reader_takes_no_assumption() {
     let mut checked = check(&plant, Options::default()).expect("a run");
     assert_eq!(checked.conclusion, Conclusion::Met);
     let summary = checked.summary();
-    assert!(
-        summary.contains("1 proved if 2 assumptions hold"),
-        "{summary}"
-    );
-    assert!(
-        summary.contains(" First: `stack` of 2 stations"),
-        "{summary}"
-    );
+    assert!(summary.contains("1 proved if 2 assumptions hold"), "{summary}");
+    assert!(summary.contains(" First: `stack` of 2 stations"), "{summary}");
     let junit = gate::junit(&checked);
     assert!(junit.contains("if 2 assumptions hold"), "{junit}");
     let page = rtether::report::html::render(&checked);
@@ -104,21 +90,15 @@ fn a_strict_reader_takes_no_assumption() {
     be_strict(&mut checked);
     assert_eq!(checked.conclusion, Conclusion::NoAnswer);
     // Once the values are written, nothing is left to object to.
-    let written = [
-        ("stacks.device", "{ send: 50 us, receive: 50 us }"),
-        ("switches.s.latency", "4 us"),
-    ];
+    let written =
+        [("stacks.device", "{ send: 50 us, receive: 50 us }"), ("switches.s.latency", "4 us")];
     let written = written.map(|(path, value)| Override::new("--set", path, value));
     let loaded = load_with("plant.yaml", PAIR, &written);
     let mut checked = check(&loaded.scenario.expect("sound"), Options::default()).expect("a run");
     be_strict(&mut checked);
     assert_eq!(checked.conclusion, Conclusion::Met);
     assert_eq!(checked.assumed.count(), 0);
-    assert!(
-        !checked.summary().contains("assumption"),
-        "{}",
-        checked.summary()
-    );
+    assert!(!checked.summary().contains("assumption"), "{}", checked.summary());
 }
 
 /// Oracle: by hand.
@@ -158,22 +138,14 @@ fn random(number: u64) -> (String, Vec<(String, String)>) {
             switches,
             "  s{network}: {{ ports: 8, latency: {latency}, multicast: {managed} }}"
         );
-        assume(
-            format!("switches.s{network}.latency"),
-            latency,
-            "1 us".into(),
-        );
+        assume(format!("switches.s{network}.latency"), latency, "1 us".into());
         for station in 0..stations {
             let name = format!("n{network}{station}");
             let most = dice.between(6, 150);
             let ends = format!("{{ unknown: 5 us .. {most} us }}");
             let stack = format!("{{ send: {ends}, receive: {ends} }}");
             _ = writeln!(stacks, "  {name}: {stack}");
-            assume(
-                format!("stacks.{name}"),
-                stack,
-                "{ send: 5 us, receive: 5 us }".into(),
-            );
+            assume(format!("stacks.{name}"), stack, "{ send: 5 us, receive: 5 us }".into());
             _ = writeln!(nodes, "  {name}: {{ stack: {name} }}");
             _ = writeln!(
                 links,
@@ -196,11 +168,7 @@ fn random(number: u64) -> (String, Vec<(String, String)>) {
                  size: 100 B{deadline} }}"
             );
             let longer = format!("{} ms", 2 * period);
-            assume(
-                format!("flows.{name}.period"),
-                format!("{period} ms"),
-                longer,
-            );
+            assume(format!("flows.{name}.period"), format!("{period} ms"), longer);
         }
     }
     let text = format!(
@@ -213,17 +181,13 @@ fn random(number: u64) -> (String, Vec<(String, String)>) {
 /// Returns the bounds of judged streams after some values have been written into the file.
 fn written(text: &str, changes: &[(String, String)], judged: &[bool]) -> Vec<Option<Duration>> {
     let changes = changes.iter();
-    let changes: Vec<Override> = changes
-        .map(|(path, value)| Override::new("--set", path, value))
-        .collect();
+    let changes: Vec<Override> =
+        changes.map(|(path, value)| Override::new("--set", path, value)).collect();
     let loaded = load_with("plant.yaml", text, &changes);
     let words = loaded.text(rtether::scenario::render::Style::Plain);
     let scenario = loaded.scenario.unwrap_or_else(|| panic!("{words}"));
     let bounds = bound::latencies(&bound::analyze(&scenario));
-    let own = bounds
-        .into_iter()
-        .zip(judged)
-        .filter(|(_, judged)| **judged);
+    let own = bounds.into_iter().zip(judged).filter(|(_, judged)| **judged);
     own.map(|(bound, _)| bound).collect()
 }
 
@@ -245,33 +209,21 @@ fn what_counts_and_what_matters_most_is_what_other_values_change() {
         let repeat = format!("RTETHER_CASE={case} cargo test -p rtether --test assumed");
         let (text, lower) = random(case);
         let scenario = scenario(&text);
-        let judged: Vec<bool> = scenario
-            .flows
-            .iter()
-            .map(|own| own.deadline.is_some())
-            .collect();
-        let deadlines: Vec<Duration> = scenario
-            .flows
-            .iter()
-            .filter_map(|own| own.deadline)
-            .collect();
+        let judged: Vec<bool> = scenario.flows.iter().map(|own| own.deadline.is_some()).collect();
+        let deadlines: Vec<Duration> =
+            scenario.flows.iter().filter_map(|own| own.deadline).collect();
         let found = assumed(&scenario);
         let now = written(&text, &[], &judged);
         let proved = |bounds: &[Option<Duration>]| {
             let both = bounds.iter().zip(&deadlines);
-            both.filter(|(bound, deadline)| bound.is_some_and(|bound| bound <= **deadline))
-                .count()
+            both.filter(|(bound, deadline)| bound.is_some_and(|bound| bound <= **deadline)).count()
         };
         assert_eq!(found.proved, Some(proved(&now)), "{repeat}");
         for (index, change) in lower.iter().enumerate() {
             if !found.touching.contains(&index) {
                 aside += 1;
                 let other = written(&text, core::slice::from_ref(change), &judged);
-                assert_eq!(
-                    other, now,
-                    "{} was said to touch nothing: {repeat}",
-                    change.0
-                );
+                assert_eq!(other, now, "{} was said to touch nothing: {repeat}", change.0);
             }
         }
         let mut gains = Vec::new();
@@ -297,9 +249,6 @@ fn what_counts_and_what_matters_most_is_what_other_values_change() {
         }
     }
     if plants.end - plants.start > 1 {
-        assert!(
-            aside > 20 && first > 20,
-            "{aside} aside, {first} with a first one"
-        );
+        assert!(aside > 20 && first > 20, "{aside} aside, {first} with a first one");
     }
 }

@@ -8,10 +8,8 @@ use rtether_model::quantity::Duration;
 use rtether_model::record::{Segment, Worst};
 
 fn load(text: &str, changes: &[&str]) -> Scenario {
-    let changes: Vec<Override> = changes
-        .iter()
-        .map(|change| Override::parse(change).unwrap())
-        .collect();
+    let changes: Vec<Override> =
+        changes.iter().map(|change| Override::parse(change).unwrap()).collect();
     let loaded = scenario::load_with("plant.yaml", text, &changes).into_scenario();
     loaded.unwrap_or_else(|words| panic!("{words}"))
 }

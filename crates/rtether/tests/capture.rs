@@ -38,11 +38,7 @@ fn connections_at_a_hub_are_told_apart() {
     }
     let text = include_str!("../../../scenarios/hub.yaml");
     // Consecutive files, so that connections reuse the same ports.
-    let set = [
-        "run.for=8 s",
-        "run.warmup=0 s",
-        "flows.files 1.bursts.mean_gap=1 s",
-    ];
+    let set = ["run.for=8 s", "run.warmup=0 s", "flows.files 1.bursts.mean_gap=1 s"];
     let set = set.map(|set| Override::parse(set).expect("a path and a value"));
     let scenario = load_with("hub.yaml", text, &set).scenario;
     let bytes = capture(&scenario.expect("the scenario is right"));
@@ -51,14 +47,7 @@ fn connections_at_a_hub_are_told_apart() {
     let read = |filter: &str| {
         let fields = ["-T", "fields", "-e", "tcp.stream"];
         let output = tshark()
-            .args([
-                "-n",
-                "-o",
-                "ip.check_checksum:TRUE",
-                "-o",
-                "tcp.check_checksum:TRUE",
-                "-r",
-            ])
+            .args(["-n", "-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE", "-r"])
             .arg(&path)
             .args(["-Y", filter])
             .args(fields)
@@ -110,13 +99,7 @@ flows:
     std::fs::write(&path, &bytes).expect("the directory for temporary files");
     let read = |filter: &str, field: &str| {
         let output = tshark()
-            .args([
-                "-n",
-                "-o",
-                "ip.check_checksum:TRUE",
-                "-o",
-                "udp.check_checksum:TRUE",
-            ])
+            .args(["-n", "-o", "ip.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE"])
             .arg("-r")
             .arg(&path)
             .args(["-Y", filter, "-T", "fields", "-e", field])
@@ -209,12 +192,7 @@ fn controlled(scheme: &str, fields: &[&str]) -> Vec<String> {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{scheme}.pcapng"));
     std::fs::write(&path, &bytes).expect("the directory for temporary files");
     let read = |arguments: &[&str]| {
-        let output = tshark()
-            .arg("-n")
-            .arg("-r")
-            .arg(&path)
-            .args(arguments)
-            .output();
+        let output = tshark().arg("-n").arg("-r").arg(&path).args(arguments).output();
         let output = output.expect("it was asked for its version");
         String::from_utf8(output.stdout).expect("text")
     };
@@ -253,12 +231,7 @@ fn sync_frames_are_read_by_others() {
     let syncs: Vec<Vec<u64>> = found
         .iter()
         .filter(|line| line.starts_with("0x"))
-        .map(|line| {
-            line.split('\t')
-                .skip(1)
-                .map(|one| one.parse().expect("a number"))
-                .collect()
-        })
+        .map(|line| line.split('\t').skip(1).map(|one| one.parse().expect("a number")).collect())
         .collect();
     assert!(syncs.len() > 20, "{}", syncs.len());
     let cycle = syncs[1][1];
@@ -292,12 +265,8 @@ flows:
     let bytes = capture(&loaded.into_scenario().expect("the scenario is right"));
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("prp.pcapng");
     std::fs::write(&path, &bytes).expect("the directory for temporary files");
-    let fields = [
-        "frame.len",
-        "prp.trailer.prp_sequence_nr",
-        "prp.trailer.prp_lan",
-        "prp.trailer.prp_size",
-    ];
+    let fields =
+        ["frame.len", "prp.trailer.prp_sequence_nr", "prp.trailer.prp_lan", "prp.trailer.prp_size"];
     let output = tshark()
         .args(["-n", "-o", "prp.enable:TRUE", "-r"])
         .arg(&path)

@@ -49,21 +49,14 @@ fn rates_and_delays_by_hand() {
     assert!(after.worst <= cycle * 2 + frame && after.missed == 0);
     // Each Sync frame takes 5.76 us of a cycle.
     let share = frame.as_secs_f64() / cycle.as_secs_f64();
-    assert!(
-        (tdma.shares.control / share - 1.0).abs() < 1e-3,
-        "{:?}",
-        tdma.shares
-    );
+    assert!((tdma.shares.control / share - 1.0).abs() < 1e-3, "{:?}", tdma.shares);
 }
 
 /// Oracle: by hand. The first packet is released after the run, so that no scheme has shown anything;
 /// one that is due and too late for every scheme fails.
 #[test]
 fn without_a_packet_no_scheme_has_an_answer() {
-    let cases = [
-        ("8 s", "1 ms", Conclusion::NoAnswer),
-        ("0 s", "1 us", Conclusion::Failed),
-    ];
+    let cases = [("8 s", "1 ms", Conclusion::NoAnswer), ("0 s", "1 us", Conclusion::Failed)];
     for (phase, deadline, expected) in cases {
         let plant = PLANT
             .replace("period: 2 ms", &format!("period: 9 s, phase: {phase}"))
@@ -73,10 +66,7 @@ fn without_a_packet_no_scheme_has_an_answer() {
         assert_eq!(found.conclusion(), expected, "{}", found.summary());
         assert!(found.rows.iter().all(|row| row.kept == 0), "{phase}");
         let page = html(&found);
-        assert!(
-            page.contains(&format!("<strong>{}: ", expected.word())),
-            "{phase}"
-        );
+        assert!(page.contains(&format!("<strong>{}: ", expected.word())), "{phase}");
     }
 }
 
@@ -97,11 +87,7 @@ fn switches_take_the_place_of_hubs() {
     // The file to the laptop, 342 segments of 1539 octets with preamble and gap, one of 759, and
     // one without data of 85.
     let octets = 342.0 * 1539.0 + 759.0 + 85.0;
-    assert!(
-        (row.shares.data - octets * 8.0 / 1e8).abs() < 1e-9,
-        "{:?}",
-        row.shares
-    );
+    assert!((row.shares.data - octets * 8.0 / 1e8).abs() < 1e-9, "{:?}", row.shares);
     assert!(found.summary().contains("under AFDX"));
     let text = PLANT.replace("period: 2 ms,", "min_gap: 12 ms, burst: 12,");
     let text = text.replace("deadline: 1 ms", "deadline: 12 ms");
@@ -124,20 +110,13 @@ fn a_dead_master_silences_the_others() {
     let text = text
         .replace("ports: 3", "ports: 4")
         .replace("hub:3\"] }", "hub:3\"] }\n  - { ends: [guest, \"hub:4\"] }");
-    let text = text.replace(
-        "from: drive, to: plc,",
-        "from: drive, to: laptop, phase: 1 ms,",
-    );
+    let text = text.replace("from: drive, to: plc,", "from: drive, to: laptop, phase: 1 ms,");
     let text = text.replace(
         "from: plc, to: laptop, kind: bulk, total: 500 kB",
         "from: guest, to: laptop, kind: bulk, total: 500 kB",
     );
     let scenario = load("test.yaml", &text).into_scenario().unwrap();
-    let kinds = [
-        SchemeKind::Polling,
-        SchemeKind::Powerlink,
-        SchemeKind::VirtualToken,
-    ];
+    let kinds = [SchemeKind::Polling, SchemeKind::Powerlink, SchemeKind::VirtualToken];
     let kinds = kinds.map(Candidate::Scheme);
     let found = compare(&scenario, &kinds, &Progress::default()).unwrap();
     for row in &found.rows {
@@ -167,10 +146,7 @@ fn each_stream_is_shown_and_the_page_is_whole() {
         let [actual, file] = &row.streams[..] else {
             panic!("two flows with a listener each");
         };
-        assert_eq!(
-            (actual.flow.as_str(), actual.listener.as_str()),
-            ("actual", "plc")
-        );
+        assert_eq!((actual.flow.as_str(), actual.listener.as_str()), ("actual", "plc"));
         assert_eq!(actual.worst, Some(row.latency.max));
         assert_eq!(actual.is_kept(), Some(row.kept == 1));
         assert_eq!((file.rate, file.is_kept()), (row.bulk, None));
@@ -179,14 +155,9 @@ fn each_stream_is_shown_and_the_page_is_whole() {
     assert_eq!(rows.lines().count(), 1 + 2 * 2);
     assert!(rows.contains("\ntdma,actual,plc,1000000"), "{rows}");
     let page = html(&found);
-    for part in [
-        "id=\"schemes\"",
-        "id=\"delays\"",
-        "id=\"faults\"",
-        "id=\"flows\"",
-        "tdma",
-        "csma-cd",
-    ] {
+    for part in
+        ["id=\"schemes\"", "id=\"delays\"", "id=\"faults\"", "id=\"flows\"", "tdma", "csma-cd"]
+    {
         assert!(page.contains(part), "{part}");
     }
 }

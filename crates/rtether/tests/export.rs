@@ -58,31 +58,18 @@ fn flows_and_ports_have_the_curves_of_the_plant() {
         let mut found = servers.filter(|server| server["name"] == name);
         let server = found.next().expect("the port");
         (
-            server["service_curve"]["latencies"][0]
-                .as_f64()
-                .expect("a number"),
-            server["service_curve"]["rates"][0]
-                .as_u64()
-                .expect("a number"),
+            server["service_curve"]["latencies"][0].as_f64().expect("a number"),
+            server["service_curve"]["rates"][0].as_u64().expect("a number"),
             server["capacity"].as_u64().expect("a number"),
         )
     };
     // Wire and switch behind; nothing at the last port, but for what Saihu needs.
-    assert_eq!(
-        server(&packets, "a-o1"),
-        (5_000.0, 100_000_000, 100_000_000)
-    );
-    assert_eq!(
-        server(&packets, "s1-o2"),
-        (5_500.0, 100_000_000, 100_000_000)
-    );
+    assert_eq!(server(&packets, "a-o1"), (5_000.0, 100_000_000, 100_000_000));
+    assert_eq!(server(&packets, "s1-o2"), (5_500.0, 100_000_000, 100_000_000));
     assert_eq!(server(&packets, "s2-o2"), (0.001, 10_000_000, 10_000_000));
     // A frame of 1042 octets takes 83.36 us.
     let fluid = document(&exported, "fluid.json");
-    assert_eq!(
-        server(&fluid, "s1-o2"),
-        (88_860.0, 100_000_000, 100_000_000_000)
-    );
+    assert_eq!(server(&fluid, "s1-o2"), (88_860.0, 100_000_000, 100_000_000_000));
     assert_eq!(server(&fluid, "s2-o2"), (0.001, 10_000_000, 10_000_000_000));
     assert_eq!(fluid["flows"].as_array().map(Vec::len), Some(3));
     assert_eq!(packets["network"]["packetizer"], true);
@@ -95,9 +82,7 @@ fn is_readable(document: &Value) {
     let list = |key: &str| document[key].as_array().expect("a list").clone();
     let names = |key: &str| -> BTreeSet<String> {
         let all = list(key);
-        let names = all
-            .iter()
-            .map(|own| own["name"].as_str().expect("a name").to_owned());
+        let names = all.iter().map(|own| own["name"].as_str().expect("a name").to_owned());
         let names: BTreeSet<String> = names.collect();
         assert_eq!(names.len(), all.len(), "{key} have different names");
         names
@@ -110,10 +95,7 @@ fn is_readable(document: &Value) {
             &server["service_curve"]["rates"][0],
             &server["capacity"],
         ] {
-            assert!(
-                number.as_f64().is_some_and(|number| number > 0.0),
-                "{server}"
-            );
+            assert!(number.as_f64().is_some_and(|number| number > 0.0), "{server}");
         }
     }
     for flow in list("flows") {
@@ -151,10 +133,7 @@ fn every_scenario_is_exported_or_refused_with_reasons() {
             Err(reasons) => {
                 refused += 1;
                 assert!(!reasons.0.is_empty(), "{}", path.display());
-                assert!(
-                    reasons.0.iter().all(|reason| reason.starts_with('`')),
-                    "{reasons}"
-                );
+                assert!(reasons.0.iter().all(|reason| reason.starts_with('`')), "{reasons}");
             }
         }
     }
@@ -166,13 +145,8 @@ fn every_scenario_is_exported_or_refused_with_reasons() {
 #[test]
 fn the_substation_goes_to_every_tool_without_its_stacks() {
     let text = include_str!("../../../scenarios/substation.yaml");
-    let plant = load("substation.yaml", text)
-        .into_scenario()
-        .expect("a plant");
-    let choice = Choice {
-        without_stacks: true,
-        without_flows: vec!["file *".to_owned()],
-    };
+    let plant = load("substation.yaml", text).into_scenario().expect("a plant");
+    let choice = Choice { without_stacks: true, without_flows: vec!["file *".to_owned()] };
     let is_file = |flow: &&Flow| matches!(flow.traffic, Traffic::Bulk(_));
     let files = plant.flows.iter().filter(is_file).count();
     let (part, _) = choice.part_of(&plant).expect("a part");
@@ -186,33 +160,17 @@ fn the_substation_goes_to_every_tool_without_its_stacks() {
             "{:?}",
             exported.notes
         );
-        assert!(
-            exported.notes[1].contains("what takes time between"),
-            "{:?}",
-            exported.notes
-        );
-        let told = exported
-            .files
-            .iter()
-            .map(|(file, text)| match file.as_str() {
-                "packets.json" => document(&exported, file)["flows"]
-                    .as_array()
-                    .expect("a list")
-                    .len(),
-                "task.csv" => text.lines().count() - 1,
-                "omnetpp.ini" => text.matches(".source.productionInterval").count(),
-                _ => 0,
-            });
+        assert!(exported.notes[1].contains("what takes time between"), "{:?}", exported.notes);
+        let told = exported.files.iter().map(|(file, text)| match file.as_str() {
+            "packets.json" => document(&exported, file)["flows"].as_array().expect("a list").len(),
+            "task.csv" => text.lines().count() - 1,
+            "omnetpp.ini" => text.matches(".source.productionInterval").count(),
+            _ => 0,
+        });
         let told: usize = told.sum();
-        assert!(
-            told == part.flows.len() || target == Target::Tc,
-            "{name}: {told}"
-        );
+        assert!(told == part.flows.len() || target == Target::Tc, "{name}: {told}");
     }
-    let wrong = Choice {
-        without_flows: vec!["nobody".to_owned()],
-        ..Choice::default()
-    };
+    let wrong = Choice { without_flows: vec!["nobody".to_owned()], ..Choice::default() };
     let reasons = export_part(&plant, &wrong, Target::Inet).expect_err("a wrong name");
     assert_eq!(reasons.0, ["no flow has the name or class `nobody`"]);
 }
@@ -225,44 +183,23 @@ fn slow_links_are_told_to_tsnkit_in_larger_units() {
         (["100 Mbit/s", "1 Gbit/s"], 10),
         (["10 Mbit/s", "1 Gbit/s"], 100),
     ] {
-        let text = GIGABIT
-            .replace("rate: 1 Gbit/s", "rate: A")
-            .replace("rate: 10 Gbit/s", "rate: B");
+        let text =
+            GIGABIT.replace("rate: 1 Gbit/s", "rate: A").replace("rate: 10 Gbit/s", "rate: B");
         let text = text.replace("rate: A", &format!("rate: {}", rates[0]));
         let text = text.replace("rate: B", &format!("rate: {}", rates[1]));
         let plant = load("ring.yaml", &text).into_scenario().expect("a plant");
         let exported = export(&plant, Target::Tsnkit).expect("tsnkit can express it");
         let rows: Vec<&str> = exported.files[0].1.lines().skip(1).collect();
-        let size: u64 = rows[0]
-            .split(',')
-            .nth(3)
-            .expect("a size")
-            .parse()
-            .expect("a number");
+        let size: u64 = rows[0].split(',').nth(3).expect("a size").parse().expect("a number");
         assert_eq!(size, 270 * unit);
         let rates: Vec<u64> = exported.files[1]
             .1
             .lines()
             .skip(1)
-            .map(|row| {
-                row.split(',')
-                    .nth(3)
-                    .expect("a rate")
-                    .parse()
-                    .expect("a number")
-            })
+            .map(|row| row.split(',').nth(3).expect("a rate").parse().expect("a number"))
             .collect();
-        let links = plant
-            .network
-            .links
-            .iter()
-            .flat_map(|link| [link.rate.as_bps(); 2]);
-        assert_eq!(
-            rates,
-            links
-                .map(|rate| rate * unit / 1_000_000_000)
-                .collect::<Vec<_>>()
-        );
+        let links = plant.network.links.iter().flat_map(|link| [link.rate.as_bps(); 2]);
+        assert_eq!(rates, links.map(|rate| rate * unit / 1_000_000_000).collect::<Vec<_>>());
         assert_eq!(exported.notes[0].contains("times as large"), unit > 1);
     }
 }
@@ -271,33 +208,14 @@ fn slow_links_are_told_to_tsnkit_in_larger_units() {
 #[test]
 fn what_saihu_does_not_know_is_refused() {
     for (path, value, reason) in [
-        (
-            "nodes.a.stack",
-            "{ service: 10 us }",
-            "`a`: Saihu knows no stacks",
-        ),
-        (
-            "switches.s1.mode",
-            "cut-through",
-            "`s1`: only switches that store and forward",
-        ),
-        (
-            "flows.f.reply",
-            "{ size: 60 B }",
-            "`f`: when answers are sent depends on delays",
-        ),
-        (
-            "flows.f.kind",
-            "poisson",
-            "`f`: nothing limits what they release",
-        ),
+        ("nodes.a.stack", "{ service: 10 us }", "`a`: Saihu knows no stacks"),
+        ("switches.s1.mode", "cut-through", "`s1`: only switches that store and forward"),
+        ("flows.f.reply", "{ size: 60 B }", "`f`: when answers are sent depends on delays"),
+        ("flows.f.kind", "poisson", "`f`: nothing limits what they release"),
     ] {
         let mut text = LINE.to_owned();
         if path == "flows.f.kind" {
-            text = text.replace(
-                "period: 1 ms, jitter: 250 us",
-                "kind: poisson, mean_gap: 1 ms",
-            );
+            text = text.replace("period: 1 ms, jitter: 250 us", "kind: poisson, mean_gap: 1 ms");
         }
         let change = Override::new("--set", path, value);
         let loaded = load_with("line.yaml", &text, &[change]).into_scenario();
@@ -305,14 +223,9 @@ fn what_saihu_does_not_know_is_refused() {
         let reasons = export(&scenario, Target::Saihu).expect_err("refused");
         assert!(reasons.0[0].starts_with(reason), "{reasons}");
     }
-    let text = LINE
-        .replace("selection: fcfs", "queues: 8")
-        .replace("pcp: 0", "pcp: 4");
+    let text = LINE.replace("selection: fcfs", "queues: 8").replace("pcp: 0", "pcp: 4");
     let reasons = exported(&text).expect_err("refused");
-    assert!(
-        reasons.0[0].starts_with("`s1`, `s2`: ports with several priorities"),
-        "{reasons}"
-    );
+    assert!(reasons.0[0].starts_with("`s1`, `s2`: ports with several priorities"), "{reasons}");
 }
 
 const GIGABIT: &str = "rtether: 1
@@ -345,9 +258,7 @@ fn flows(plant: &Scenario, scenario: &Scenario) -> Vec<String> {
         let to = flow.listeners.iter();
         let to: Vec<String> = to.map(|to| number(plant, scenario, *to)).collect();
         let from = number(plant, scenario, flow.talker);
-        let Traffic::Periodic { period, .. } = flow.traffic else {
-            panic!("{flow:?}")
-        };
+        let Traffic::Periodic { period, .. } = flow.traffic else { panic!("{flow:?}") };
         // Without a deadline, that of a list is the period.
         let deadline = flow.deadline.unwrap_or(period);
         format!("{from} {to:?} {period} {deadline}")
@@ -406,12 +317,8 @@ fn an_import_of_what_tsnkit_gets_is_the_same_plant() {
     let plant = load("ring.yaml", &text).into_scenario().expect("a plant");
     let exported = export(&plant, Target::Tsnkit).expect("tsnkit can express it");
     let files = exported.files.iter().take(2);
-    let files: Vec<File<'_>> = files
-        .map(|(name, text)| File {
-            name,
-            octets: text.as_bytes(),
-        })
-        .collect();
+    let files: Vec<File<'_>> =
+        files.map(|(name, text)| File { name, octets: text.as_bytes() }).collect();
     let plan = import_all(&files, &Options::new()).expect("a plan");
     let back = load("back.yaml", &plan.scenario);
     let back = back.into_scenario().expect("a plant");
@@ -433,10 +340,7 @@ fn what_tsnkit_does_not_know_is_refused() {
     // By hand: more than a burst in 4 ms; a datagram of several frames.
     let plant = load("line.yaml", LINE).into_scenario().expect("a plant");
     let reasons = export(&plant, Target::Tsnkit).expect_err("refused");
-    assert!(
-        reasons.0[0].starts_with("`g`: tsnkit knows periods"),
-        "{reasons}"
-    );
+    assert!(reasons.0[0].starts_with("`g`: tsnkit knows periods"), "{reasons}");
     let text = GIGABIT.replace("size: 200 B", "size: 2000 B");
     let plant = load("ring.yaml", &text).into_scenario().expect("a plant");
     let reasons = export(&plant, Target::Tsnkit).expect_err("refused");
@@ -445,11 +349,7 @@ fn what_tsnkit_does_not_know_is_refused() {
     // without a link.
     for (from, to, reason) in [
         ("10 Gbit/s", "25 Gbit/s", "`s1 - s2`: tsnkit knows 1, 10, "),
-        (
-            "period: 1 ms",
-            "period: 1000050 ns",
-            "`f`: tsnkit knows periods of whole 100 ns",
-        ),
+        ("period: 1 ms", "period: 1000050 ns", "`f`: tsnkit knows periods of whole 100 ns"),
         (
             "ports: 3, latency: 7 us",
             "ports: 4, latency: 7 us",
@@ -458,10 +358,7 @@ fn what_tsnkit_does_not_know_is_refused() {
     ] {
         let text = GIGABIT.replace(from, to);
         let text = if to.starts_with("ports") {
-            text.replace(
-                "b: { stack: zero }",
-                "b: { stack: zero }, d: { stack: zero }",
-            )
+            text.replace("b: { stack: zero }", "b: { stack: zero }, d: { stack: zero }")
         } else {
             text
         };
@@ -477,11 +374,7 @@ fn a_deadline_above_the_period_is_the_period_for_tsnkit() {
     let text = GIGABIT.replace("deadline: 500 us", "deadline: 3 ms");
     let plant = load("ring.yaml", &text).into_scenario().expect("a plant");
     let exported = export(&plant, Target::Tsnkit).expect("tsnkit can express it");
-    assert!(
-        exported.files[0]
-            .1
-            .contains("0,0,\"[1]\",270,1000000,1000000,")
-    );
+    assert!(exported.files[0].1.contains("0,0,\"[1]\",270,1000000,1000000,"));
     assert!(exported.notes[0].starts_with("`f`: tsnkit takes no deadline above"));
 }
 
@@ -491,10 +384,7 @@ fn an_import_of_what_saihu_reads_is_the_same_network() {
     let first = exported(LINE).expect("Saihu can express it");
     let found = first.files.iter().find(|(name, _)| name == "packets.json");
     let octets = found.expect("the file").1.as_bytes();
-    let file = File {
-        name: "line.json",
-        octets,
-    };
+    let file = File { name: "line.json", octets };
     let plan = import_all(&[file], &Options::new()).expect("a plan");
     let second = exported(&plan.scenario).expect("Saihu can express it");
     let [one, other] = [&first, &second].map(|own| document(own, "packets.json"));

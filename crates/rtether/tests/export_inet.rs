@@ -43,9 +43,7 @@ fn file<'e>(exported: &'e Exported, name: &str) -> &'e str {
 
 /// Returns the settings of an INI file.
 fn settings(ini: &str) -> BTreeMap<&str, &str> {
-    let lines = ini
-        .lines()
-        .filter(|line| !line.is_empty() && !line.starts_with(['#', '[']));
+    let lines = ini.lines().filter(|line| !line.is_empty() && !line.starts_with(['#', '[']));
     let pairs = lines.map(|line| line.split_once(" = ").unwrap_or_else(|| panic!("{line}")));
     let pairs: Vec<(&str, &str)> = pairs.collect();
     let all: BTreeMap<&str, &str> = pairs.iter().copied().collect();
@@ -57,13 +55,8 @@ fn settings(ini: &str) -> BTreeMap<&str, &str> {
 fn nodes_and_links_are_those_of_the_plant() {
     let exported = exported(PLANT).expect("INET can express it");
     let ned = file(&exported, "Plant.ned");
-    let code = ned
-        .lines()
-        .map(|line| line.split("//").next().unwrap_or_default());
-    let code: Vec<&str> = code
-        .map(str::trim)
-        .filter(|line| !line.is_empty())
-        .collect();
+    let code = ned.lines().map(|line| line.split("//").next().unwrap_or_default());
+    let code: Vec<&str> = code.map(str::trim).filter(|line| !line.is_empty()).collect();
     let modules = code.iter().filter_map(|line| line.split_once(": Tsn"));
     let modules: BTreeMap<&str, &str> = modules.collect();
     let expected = [
@@ -76,10 +69,7 @@ fn nodes_and_links_are_those_of_the_plant() {
     assert_eq!(modules, BTreeMap::from(expected), "{ned}");
     let links = code.iter().filter(|line| line.contains("<-->"));
     let links: Vec<&&str> = links.collect();
-    assert_eq!(
-        *links[1],
-        "s1.ethg++ <--> EthernetLink { delay = 500ns; } <--> s2.ethg++;"
-    );
+    assert_eq!(*links[1], "s1.ethg++ <--> EthernetLink { delay = 500ns; } <--> s2.ethg++;");
     assert_eq!(links.len(), 4);
     let ends = links
         .iter()
@@ -113,39 +103,26 @@ fn flows_priorities_and_queues_are_settings() {
         ("*.plc.app[0].source.productionInterval", "1ms"),
         ("*.plc.app[0].source.initialProductionOffset", "0s"),
         ("*.plc.app[2].io.localPort", "1002"),
-        (
-            "*.drive_1.app[1].source.productionInterval",
-            "4ms + exponential(6ms)",
-        ),
+        ("*.drive_1.app[1].source.productionInterval", "4ms + exponential(6ms)"),
         (
             "*.plc.bridging.streamCoder.encoder.mapping",
             "[{stream: \"s1000\", pcp: 5}, {stream: \"s1001\", pcp: 5}]",
         ),
         ("*.s1.eth[*].macLayer.queue.numTrafficClasses", "2"),
-        (
-            "*.s1.eth[*].macLayer.queue.transmissionSelectionAlgorithm[1].idleSlope",
-            "20000000bps",
-        ),
+        ("*.s1.eth[*].macLayer.queue.transmissionSelectionAlgorithm[1].idleSlope", "20000000bps"),
     ] {
         assert_eq!(all.get(key), Some(&value), "{key}\n{ini}");
     }
     let mapping = all["*.s1.eth[*].macLayer.queue.classifier.mapping"];
     let rows: Vec<&str> = mapping.trim_matches(['[', ']']).split("], [").collect();
-    let queues: Vec<&str> = rows
-        .iter()
-        .map(|row| row.split(", ").nth(1).expect("a class"))
-        .collect();
+    let queues: Vec<&str> =
+        rows.iter().map(|row| row.split(", ").nth(1).expect("a class")).collect();
     assert_eq!(queues, ["0", "0", "0", "0", "1", "1", "1", "1"]);
     assert!(!ini.contains("*.s2.has"), "{ini}");
     // Each node that has a setting is in the network.
     let ned = file(&exported, "Plant.ned");
-    let nodes = all
-        .keys()
-        .filter_map(|key| key.strip_prefix("*.")?.split_once('.'));
-    let nodes: BTreeSet<&str> = nodes
-        .map(|(node, _)| node)
-        .filter(|node| *node != "*")
-        .collect();
+    let nodes = all.keys().filter_map(|key| key.strip_prefix("*.")?.split_once('.'));
+    let nodes: BTreeSet<&str> = nodes.map(|(node, _)| node).filter(|node| *node != "*").collect();
     for node in nodes {
         assert!(ned.contains(&format!("        {node}: Tsn")), "{node}");
     }
@@ -154,21 +131,9 @@ fn flows_priorities_and_queues_are_settings() {
 #[test]
 fn what_inet_is_not_told_is_refused() {
     for (from, to, reason) in [
-        (
-            "selection: fcfs",
-            "selection: wrr, weights: [1]",
-            "s2: switches are exported that",
-        ),
-        (
-            "size: 100 B",
-            "size: 100 B, burst: 3",
-            "event: a source of INET sends one packet",
-        ),
-        (
-            "size: 100 B",
-            "size: 100 B, over: goose",
-            "event: flows over UDP",
-        ),
+        ("selection: fcfs", "selection: wrr, weights: [1]", "s2: switches are exported that"),
+        ("size: 100 B", "size: 100 B, burst: 3", "event: a source of INET sends one packet"),
+        ("size: 100 B", "size: 100 B, over: goose", "event: flows over UDP"),
         (
             "plc: { stack: zero }",
             "plc: { stack: zero, selection: edf }",
@@ -178,10 +143,7 @@ fn what_inet_is_not_told_is_refused() {
         let plant = PLANT.replacen(from, to, 1);
         assert_ne!(plant, PLANT, "{from}");
         let reasons = exported(&plant).expect_err(to);
-        let found = reasons
-            .0
-            .iter()
-            .any(|own| own.replace('`', "").starts_with(reason));
+        let found = reasons.0.iter().any(|own| own.replace('`', "").starts_with(reason));
         assert!(found, "{reason}: {reasons:?}");
     }
 }
@@ -190,11 +152,8 @@ fn what_inet_is_not_told_is_refused() {
 type Shown = (String, Vec<String>, u64, Option<u8>, String);
 
 /// Returns a plant as far as INET has it: flows by name, links, and queues of switches.
-type Plant = (
-    BTreeMap<String, Shown>,
-    BTreeSet<([String; 2], u64, Duration)>,
-    BTreeMap<String, String>,
-);
+type Plant =
+    (BTreeMap<String, Shown>, BTreeSet<([String; 2], u64, Duration)>, BTreeMap<String, String>);
 
 fn shown(scenario: &Scenario, name: &dyn Fn(NodeId) -> String) -> Plant {
     let flows = scenario.flows.iter().map(|flow| {
@@ -207,14 +166,10 @@ fn shown(scenario: &Scenario, name: &dyn Fn(NodeId) -> String) -> Plant {
         let times = match &flow.traffic {
             Traffic::Periodic { period, phase, .. } => format!("{period} {}", begin(phase)),
             Traffic::Flood { interval } => format!("{interval} from {}", flow.start),
-            Traffic::Sporadic {
-                min_gap, mean_gap, ..
-            } if min_gap >= mean_gap => {
+            Traffic::Sporadic { min_gap, mean_gap, .. } if min_gap >= mean_gap => {
                 format!("{min_gap} from {}", flow.start)
             }
-            Traffic::Sporadic {
-                min_gap, mean_gap, ..
-            } => {
+            Traffic::Sporadic { min_gap, mean_gap, .. } => {
                 format!("{min_gap} to {mean_gap} from {}", flow.start)
             }
             Traffic::Poisson { mean_interval } => format!("poisson {mean_interval} {}", flow.start),
@@ -240,32 +195,24 @@ fn shown(scenario: &Scenario, name: &dyn Fn(NodeId) -> String) -> Plant {
         ends.sort();
         (ends, link.rate.as_bps(), link.propagation)
     });
-    let switches = network
-        .iter_nodes()
-        .filter_map(|(id, node)| match &node.kind {
-            NodeKind::Switch(switch) => {
-                let pcps = (0..8).filter_map(Pcp::new);
-                let map: Vec<u8> = pcps.map(|pcp| switch.queues.queue_of(pcp)).collect();
-                let is_one = switch.queues.count() == 1 || !switch.selection.uses_queues();
-                let queues = if is_one {
-                    "fcfs".to_owned()
-                } else {
-                    format!("{:?} {map:?}", switch.selection)
-                };
-                Some((name(id), queues))
-            }
-            NodeKind::EndStation(_) | NodeKind::Hub(_) => None,
-        });
+    let switches = network.iter_nodes().filter_map(|(id, node)| match &node.kind {
+        NodeKind::Switch(switch) => {
+            let pcps = (0..8).filter_map(Pcp::new);
+            let map: Vec<u8> = pcps.map(|pcp| switch.queues.queue_of(pcp)).collect();
+            let is_one = switch.queues.count() == 1 || !switch.selection.uses_queues();
+            let queues =
+                if is_one { "fcfs".to_owned() } else { format!("{:?} {map:?}", switch.selection) };
+            Some((name(id), queues))
+        }
+        NodeKind::EndStation(_) | NodeKind::Hub(_) => None,
+    });
     (flows.collect(), links.collect(), switches.collect())
 }
 
 /// Exports a plant, imports what was written, and compares both.
 fn round_trip(scenario: &Scenario) {
     let exported = export(scenario, Target::Inet).expect("INET can express it");
-    let files = exported.files.iter().map(|(name, text)| File {
-        name,
-        octets: text.as_bytes(),
-    });
+    let files = exported.files.iter().map(|(name, text)| File { name, octets: text.as_bytes() });
     let files: Vec<File<'_>> = files.collect();
     let plan = import_all(&files, &Options::new());
     let plan = plan.unwrap_or_else(|error| panic!("{}: {error}", scenario.name));
@@ -283,12 +230,7 @@ fn round_trip(scenario: &Scenario) {
     let names: BTreeMap<&str, &str> = names.collect();
     let plain = |id: NodeId| scenario.network.node(id).name.clone();
     let named = |id: NodeId| names[again.network.node(id).name.as_str()].to_owned();
-    assert_eq!(
-        shown(&again, &named),
-        shown(scenario, &plain),
-        "{}",
-        plan.scenario
-    );
+    assert_eq!(shown(&again, &named), shown(scenario, &plain), "{}", plan.scenario);
     // What the loader warns of is a property of the plant, such as a switch that no flow passes.
     let of_the_file = plan.findings.iter().filter(|own| own.code != Code::Plant);
     assert_eq!(of_the_file.count(), 0, "{:?}", plan.findings);

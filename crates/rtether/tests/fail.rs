@@ -56,9 +56,7 @@ fn said(checked: &Checked) -> BTreeMap<Stream, Said> {
 
 fn streams(failures: &Failures, some: &[usize]) -> BTreeSet<Stream> {
     let names = some.iter().map(|&one| &failures.streams[one]);
-    names
-        .map(|name| (name.flow.clone(), name.listener.clone()))
-        .collect()
+    names.map(|name| (name.flow.clone(), name.listener.clone())).collect()
 }
 
 /// Compares a row with the check of a plant that was written without the element.
@@ -72,12 +70,7 @@ fn compare(failures: &Failures, row: &Row, absent: &Scenario) -> BTreeMap<Stream
     let kept: BTreeSet<Stream> = after.keys().cloned().collect();
     let cut_off: BTreeSet<Stream> = before.difference(&kept).cloned().collect();
     assert_eq!(streams(failures, &row.cut_off), cut_off, "{what}");
-    let count = |verdict| {
-        after
-            .values()
-            .filter(|said| said.verdict == verdict)
-            .count()
-    };
+    let count = |verdict| after.values().filter(|said| said.verdict == verdict).count();
     assert_eq!(row.late, count(Verdict::Late), "{what}");
     assert_eq!(row.lost, count(Verdict::Lost), "{what}");
     let worst = row.worst.unwrap();
@@ -86,10 +79,7 @@ fn compare(failures: &Failures, row: &Row, absent: &Scenario) -> BTreeMap<Stream
         let least = after.values().filter_map(|said| said.margin);
         assert_eq!(worst.margin, after[&name].margin, "{what}");
         assert_eq!(worst.standing, Some(after[&name].standing), "{what}");
-        assert!(
-            worst.margin.is_none() || worst.margin >= least.min(),
-            "{what}"
-        );
+        assert!(worst.margin.is_none() || worst.margin >= least.min(), "{what}");
         assert_eq!(row.conclusion, checked.unwrap().conclusion, "{what}");
     } else {
         assert!(cut_off.contains(&name), "{what}");
@@ -106,9 +96,7 @@ fn compare_with_whole(
     after: &BTreeMap<Stream, Said>,
 ) {
     let is_proved = |said: &Said| said.standing == Standing::Proved;
-    let lost = after
-        .iter()
-        .filter(|(name, said)| is_proved(&before[*name]) && !is_proved(said));
+    let lost = after.iter().filter(|(name, said)| is_proved(&before[*name]) && !is_proved(said));
     let unproved: BTreeSet<Stream> = lost.map(|(name, _)| name.clone()).collect();
     assert_eq!(streams(failures, &row.unproved), unproved, "{}", row.name());
     let is_worse = |name: &Stream, said: &Said| {
@@ -170,11 +158,7 @@ impl Ring {
             let next = i % n + 1;
             let is_gone =
                 self.is_absent('r', i) || self.is_absent('s', i) || self.is_absent('s', next);
-            let standby = if i == n && !is_closed {
-                ", standby: true"
-            } else {
-                ""
-            };
+            let standby = if i == n && !is_closed { ", standby: true" } else { "" };
             if !is_gone {
                 _ = writeln!(
                     text,
@@ -208,11 +192,8 @@ impl Ring {
                 );
             }
         }
-        let even: Vec<String> = (2..=n)
-            .step_by(2)
-            .filter(|&i| self.has(i))
-            .map(|i| format!("d{i}"))
-            .collect();
+        let even: Vec<String> =
+            (2..=n).step_by(2).filter(|&i| self.has(i)).map(|i| format!("d{i}")).collect();
         if self.has(1) {
             _ = writeln!(
                 text,
@@ -227,25 +208,14 @@ impl Ring {
 #[test]
 fn a_ring_of_twenty_without_each_element() {
     let n = 20;
-    let ring = |without| {
-        read(
-            &Ring {
-                switches: n,
-                without,
-            }
-            .text(),
-        )
-    };
+    let ring = |without| read(&Ring { switches: n, without }.text());
     let whole = ring(None);
     let failures = judge(&whole, Which::Both, None);
     let mut absent: Vec<(char, usize)> = (1..n).map(|i| ('r', i)).collect();
     absent.extend((1..=n).map(|i| ('d', i)));
     absent.extend((1..=n).map(|i| ('s', i)));
     let elements = Element::all(&whole.network, Which::Both);
-    assert_eq!(
-        (failures.planned, failures.rows.len()),
-        (absent.len(), absent.len() + 1)
-    );
+    assert_eq!((failures.planned, failures.rows.len()), (absent.len(), absent.len() + 1));
     let before = compare(&failures, &failures.rows[0], &whole);
     for ((absent, row), element) in absent.iter().zip(failures.failures()).zip(elements) {
         let plant = ring(Some(*absent));
@@ -272,15 +242,9 @@ fn written(scenario: &Scenario) -> String {
     for node in &network.nodes {
         match &node.kind {
             NodeKind::EndStation(station) => {
-                let Stack::IpRate { service } = station.stack else {
-                    panic!()
-                };
+                let Stack::IpRate { service } = station.stack else { panic!() };
                 let rate = 1_000_000_000_000 / service.as_ps();
-                _ = writeln!(
-                    text,
-                    "  {}: {{ stack: {{ rate: {rate} packets/s }} }}",
-                    node.name
-                );
+                _ = writeln!(text, "  {}: {{ stack: {{ rate: {rate} packets/s }} }}", node.name);
             }
             NodeKind::Switch(switch) => {
                 let (ports, latency) = (switch.ports.len(), switch.latency.as_ps());
@@ -300,18 +264,12 @@ fn written(scenario: &Scenario) -> String {
     _ = write!(text, "switches:\n{switches}links:\n");
     for link in &network.links {
         let [a, b] = link.ends.map(end);
-        _ = writeln!(
-            text,
-            "  - {{ ends: [{a}, {b}], rate: {} bit/s }}",
-            link.rate.as_bps()
-        );
+        _ = writeln!(text, "  - {{ ends: [{a}, {b}], rate: {} bit/s }}", link.rate.as_bps());
     }
     text += "flows:\n";
     for flow in &scenario.flows {
         let [from, to] = [flow.talker, flow.listeners[0]].map(name);
-        let deadline = flow
-            .deadline
-            .map(|span| format!(", deadline: {} ps", span.as_ps()));
+        let deadline = flow.deadline.map(|span| format!(", deadline: {} ps", span.as_ps()));
         _ = writeln!(
             text,
             "  - {{ name: \"{}\", class: \"{}\", from: {from}, to: {to}{}{} }}",
@@ -332,16 +290,10 @@ fn traffic(flow: &Flow) -> String {
     match &flow.traffic {
         Traffic::Periodic { period, phase, .. } => {
             assert_eq!(*phase, Phase::Random);
-            format!(
-                ", period: {} ps, size: {} B",
-                period.as_ps(),
-                flow.payload.get()
-            )
+            format!(", period: {} ps, size: {} B", period.as_ps(), flow.payload.get())
         }
         Traffic::Bulk(Bulk { transfers, tcp, .. }) => {
-            let [file] = transfers.as_slice() else {
-                panic!()
-            };
+            let [file] = transfers.as_slice() else { panic!() };
             format!(
                 ", over: tcp, start: {} ps, total: {} B, tcp: {{ window: {} B }}",
                 file.start.as_ps(),
@@ -368,9 +320,7 @@ fn substation() -> Scenario {
         "generate.substation.file_size=100 kB",
     ];
     let changes = changes.map(|change| Override::parse(change).unwrap());
-    load_with("substation.yaml", text, &changes)
-        .scenario
-        .unwrap()
+    load_with("substation.yaml", text, &changes).scenario.unwrap()
 }
 
 /// Oracle: the substation written out, without the lines of the link or switch and of the flows whose
@@ -389,10 +339,7 @@ fn the_substation_without_each_element() {
     );
     let before = compare(&failures, &failures.rows[0], &whole);
     let checked = check(&generated, check::Options::default()).unwrap();
-    assert!(
-        said(&checked) == before,
-        "it is not written as it is generated"
-    );
+    assert!(said(&checked) == before, "it is not written as it is generated");
     for (row, element) in failures.failures().iter().zip(elements) {
         let absent = read(&without(&text, row.name()));
         if let Element::Link(_) = element {
@@ -409,10 +356,7 @@ fn the_substation_without_each_element() {
 fn without(text: &str, name: &str) -> String {
     let bay = |node: &str| node.split('.').next().unwrap().to_owned();
     let is_switch = |node: &str| node == "top" || node.ends_with(".switch");
-    let ends: Vec<&str> = name
-        .split(" - ")
-        .map(|end| end.split(':').next().unwrap())
-        .collect();
+    let ends: Vec<&str> = name.split(" - ").map(|end| end.split(':').next().unwrap()).collect();
     let is_lost = |from: &str, to: &str| match ends.as_slice() {
         ["top"] => bay(from) != bay(to),
         [switch] => [from, to].iter().any(|end| bay(end) == bay(switch)),
@@ -440,20 +384,14 @@ fn without(text: &str, name: &str) -> String {
         }
         !line.starts_with(&format!("  {name}: {{ ports"))
     };
-    text.lines()
-        .filter(is_kept)
-        .map(|line| line.to_owned() + "\n")
-        .collect()
+    text.lines().filter(is_kept).map(|line| line.to_owned() + "\n").collect()
 }
 
 /// Oracle: the rule, ceil(recovery / period), and the losses that `accept` allows.
 #[test]
 fn a_recovery_costs_packets() {
     let accept = |lines: &str| {
-        let ring = Ring {
-            switches: 4,
-            without: None,
-        };
+        let ring = Ring { switches: 4, without: None };
         let text = ring.text();
         let (head, _) = text.split_once("accept:").unwrap();
         read(&format!("{head}accept: {lines}\nrun: {{ for: 20 ms }}\n"))
@@ -470,16 +408,8 @@ fn a_recovery_costs_packets() {
     let all = told(&none, 11_000);
     // By hand: between 1 and all others, and to 4 no more through 2 and 3.
     let names: Vec<&str> = all.keys().map(String::as_str).collect();
-    assert_eq!(
-        names,
-        [
-            "all > d2", "all > d4", "ask 2", "ask 3", "ask 4", "next 1", "next 4"
-        ]
-    );
-    assert_eq!(
-        (all["next 1"], all["ask 2"], all["all > d2"]),
-        (Some(6), Some(2), Some(3))
-    );
+    assert_eq!(names, ["all > d2", "all > d4", "ask 2", "ask 3", "ask 4", "next 1", "next 4"]);
+    assert_eq!((all["next 1"], all["ask 2"], all["all > d2"]), (Some(6), Some(2), Some(3)));
     assert!(told(&none, 0).is_empty());
     // One lost packet is accepted, and the recovery is within deadlines and periods.
     let one = accept("[{ flow: \"*\", sim: deadline, lost: 1 }]");
@@ -519,27 +449,14 @@ run: { for: 10 ms }
 /// Oracle: a run that was cancelled before it began has no row.
 #[test]
 fn an_interrupted_judgment_says_so() {
-    let scenario = read(
-        &Ring {
-            switches: 3,
-            without: None,
-        }
-        .text(),
-    );
+    let scenario = read(&Ring { switches: 3, without: None }.text());
     let progress = Progress::default();
     progress.cancel();
-    let question = Question {
-        which: Which::Links,
-        recovery: None,
-    };
+    let question = Question { which: Which::Links, recovery: None };
     let failures = fail::judge(&scenario, question, &progress).unwrap();
     assert!(failures.partial && failures.rows.is_empty());
     assert_eq!(failures.conclusion(), Conclusion::Interrupted);
-    assert!(
-        failures
-            .summary()
-            .starts_with("INTERRUPTED. 0 of 5 failures judged.")
-    );
+    assert!(failures.summary().starts_with("INTERRUPTED. 0 of 5 failures judged."));
 }
 
 /// Oracle: by hand. A stated route does not move: only the links on it cut its flow off.
@@ -565,18 +482,12 @@ run: { for: 10 ms }
         let names: Vec<String> = names.map(|(flow, _)| flow).collect();
         (row.name(), names)
     });
-    let expected = [
-        ("s1:2 - s2:2", "short"),
-        ("s2:3 - s3:1", "long"),
-        ("s3:2 - s1:3", "long"),
-    ];
+    let expected = [("s1:2 - s2:2", "short"), ("s2:3 - s3:1", "long"), ("s3:2 - s1:3", "long")];
     let expected = expected.map(|(link, flow)| (link, vec![flow.to_owned()]));
     let found: Vec<(String, Vec<String>)> =
         cut_off.map(|(name, one)| (name.to_owned(), one)).collect();
-    let found: Vec<(&str, Vec<String>)> = found
-        .iter()
-        .map(|(name, one)| (name.as_str(), one.clone()))
-        .collect();
+    let found: Vec<(&str, Vec<String>)> =
+        found.iter().map(|(name, one)| (name.as_str(), one.clone())).collect();
     assert_eq!(found, expected);
 }
 

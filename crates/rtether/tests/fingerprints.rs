@@ -18,10 +18,7 @@ fn trajectories_of_all_scenarios() {
     let mut files: Vec<_> = std::fs::read_dir(&directory)
         .unwrap()
         .map(|entry| entry.unwrap().path())
-        .filter(|path| {
-            path.extension()
-                .is_some_and(|extension| extension == "yaml")
-        })
+        .filter(|path| path.extension().is_some_and(|extension| extension == "yaml"))
         .collect();
     files.sort();
     assert!(files.len() >= 5, "scenarios are missing");
@@ -39,18 +36,10 @@ fn trajectories_of_all_scenarios() {
         };
         let (first, record) = trajectory(1);
         let (second, again) = trajectory(1);
-        assert_eq!(
-            (first, &record),
-            (second, &again),
-            "{name} differs between two runs"
-        );
+        assert_eq!((first, &record), (second, &again), "{name} differs between two runs");
         let delivered: u64 = record.streams.iter().map(|stream| stream.delivered).sum();
-        writeln!(
-            table,
-            "{name}: {first:016x} {} events {delivered} delivered",
-            record.events
-        )
-        .unwrap();
+        writeln!(table, "{name}: {first:016x} {} events {delivered} delivered", record.events)
+            .unwrap();
     }
     insta::assert_snapshot!(table);
 }

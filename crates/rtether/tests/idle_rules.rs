@@ -17,10 +17,7 @@ struct Plant {
 
 impl Plant {
     fn draw(dice: &mut Dice) -> Self {
-        let mut plant = Self {
-            text: "rtether: 1\nnodes:\n".into(),
-            rules: BTreeMap::new(),
-        };
+        let mut plant = Self { text: "rtether: 1\nnodes:\n".into(), rules: BTreeMap::new() };
         for station in 0..6 {
             writeln!(plant.text, "  s{station}: {{ stack: zero }}").unwrap();
         }
@@ -35,11 +32,7 @@ impl Plant {
                 dice.pick(&[0, 0, 3])
             )
             .unwrap();
-            writeln!(
-                plant.text,
-                "    addresses: {addresses}\n    multicast: {multicast}"
-            )
-            .unwrap();
+            writeln!(plant.text, "    addresses: {addresses}\n    multicast: {multicast}").unwrap();
             plant.rules_of(dice, switch, None);
             if dice.chance(50) {
                 let port = dice.small(1, 4);
@@ -115,11 +108,7 @@ impl Plant {
         if matches!(over, "udp" | "tcp" | "icmp") && dice.chance(30) {
             more += ", reply: { size: 60 B }";
         }
-        let size = if over == "udp" {
-            dice.pick(&[60, 4000])
-        } else {
-            60
-        };
+        let size = if over == "udp" { dice.pick(&[60, 4000]) } else { 60 };
         writeln!(
             self.text,
             "  - {{ name: f{number}, from: s{from}, to: s{to}, over: {over}, period: 5 ms, size: {size} B{more} }}"
@@ -133,21 +122,12 @@ impl Plant {
 /// are warned of. The rest is what a run does not show: frames that a switch would flood.
 #[test]
 fn a_rule_that_is_said_to_be_idle_meets_no_frame() {
-    let plants = if std::env::var_os("RTETHER_NIGHTLY").is_some() {
-        2_000
-    } else {
-        200
-    };
+    let plants = if std::env::var_os("RTETHER_NIGHTLY").is_some() { 2_000 } else { 200 };
     let (mut warned, mut unsaid, mut met) = (0, 0, 0);
     for seed in 0..plants {
         let plant = Plant::draw(&mut Dice::new(seed));
         let loaded = scenario::load("plant.yaml", &plant.text);
-        let line_of = |start: u32| {
-            plant.text[..start as usize]
-                .lines()
-                .count()
-                .saturating_sub(1)
-        };
+        let line_of = |start: u32| plant.text[..start as usize].lines().count().saturating_sub(1);
         let idle: Vec<usize> = loaded
             .diagnostics
             .iter()
@@ -155,22 +135,14 @@ fn a_rule_that_is_said_to_be_idle_meets_no_frame() {
             .map(|one| line_of(one.primary.span.start))
             .collect();
         let words = || format!("plant {seed}:\n{}", plant.text);
-        let scenario = loaded
-            .into_scenario()
-            .unwrap_or_else(|all| panic!("{all}\n{}", words()));
+        let scenario = loaded.into_scenario().unwrap_or_else(|all| panic!("{all}\n{}", words()));
         let results = run::simulate(&scenario, &Progress::default()).unwrap();
         let nodes = &results.record.nodes;
         for (line, (switch, port, number)) in &plant.rules {
-            let node = scenario
-                .network
-                .nodes
-                .iter()
-                .position(|node| node.name == *switch);
+            let node = scenario.network.nodes.iter().position(|node| node.name == *switch);
             let counts = nodes[node.unwrap()].ingress.iter();
-            let own_port = plant
-                .rules
-                .values()
-                .find_map(|(of, port, _)| port.filter(|_| of == switch));
+            let own_port =
+                plant.rules.values().find_map(|(of, port, _)| port.filter(|_| of == switch));
             let matched: u64 = counts
                 .filter(|one| one.rule == *number)
                 .filter(|one| match port {
@@ -181,19 +153,14 @@ fn a_rule_that_is_said_to_be_idle_meets_no_frame() {
                 .sum();
             match (idle.contains(line), matched) {
                 (true, 0) => warned += 1,
-                (true, _) => panic!(
-                    "the rule of line {} has met {matched} frames; {}",
-                    line + 1,
-                    words()
-                ),
+                (true, _) => {
+                    panic!("the rule of line {} has met {matched} frames; {}", line + 1, words())
+                }
                 (false, 0) => unsaid += 1,
                 (false, _) => met += 1,
             }
         }
     }
     println!("{warned} rules warned of, {unsaid} idle without a word, {met} met");
-    assert!(
-        met > 100 && warned > 4 * unsaid,
-        "{warned} warned of, {unsaid} unsaid, {met} met"
-    );
+    assert!(met > 100 && warned > 4 * unsaid, "{warned} warned of, {unsaid} unsaid, {met} met");
 }

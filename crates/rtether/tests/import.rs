@@ -34,21 +34,16 @@ fn scenario(plan: &Plan) -> Scenario {
     held.sort();
     listed.sort();
     assert_eq!(held.len(), listed.len());
-    assert!(
-        held.iter()
-            .zip(&listed)
-            .all(|(held, listed)| held.1 == listed.1)
-    );
+    assert!(held.iter().zip(&listed).all(|(held, listed)| held.1 == listed.1));
     scenario
 }
 
 /// Oracle: the promise of the import: its result passes as it is.
 #[test]
 fn an_imported_plant_passes() {
-    for path in [
-        "docs/guides/bay.scd",
-        "crates/rtether-import/tests/data/autogen-substation-demo.scd",
-    ] {
+    for path in
+        ["docs/guides/bay.scd", "crates/rtether-import/tests/data/autogen-substation-demo.scd"]
+    {
         let scenario = scenario(&plan(&read(path)));
         let checked = check(&scenario, CheckOptions::default()).expect("a run");
         assert_eq!(checked.conclusion, Conclusion::Met, "{path}");
@@ -114,10 +109,7 @@ fn events_that_would_overload_are_assumed_to_be_rarer() {
 #[test]
 fn json_holds_all() {
     let plan = plan(&read("docs/guides/bay.scd"));
-    let imported = Imported {
-        file: "bay.scd",
-        plan: &plan,
-    };
+    let imported = Imported { file: "bay.scd", plan: &plan };
     let json: serde_json::Value = serde_json::from_str(&imported.json()).expect("JSON");
     assert_eq!(json["schema"], "rtether.import/1");
     assert_eq!(json["scenario"], plan.scenario);
@@ -134,10 +126,7 @@ fn an_imported_list_passes() {
     let flows = "src,dst,size,period,deadline\n4,[5],400,2000000,1000000\n5,\"[4,6]\",100,500000,500000\n6,[4],3000,1000000,1000000\n";
     let links = "link,q_num,rate,t_proc,t_prop\n\"(1, 2)\",8,1,2000,0\n\"(2, 3)\",8,1,2000,0\n\"(3, 1)\",8,1,2000,0\n\"(1, 4)\",8,1,2000,0\n\"(2, 5)\",8,1,2000,0\n\"(3, 6)\",8,1,2000,0\n";
     let files = [("flows.csv", flows), ("links.csv", links)];
-    let files = files.map(|(name, text)| File {
-        name,
-        octets: text.as_bytes(),
-    });
+    let files = files.map(|(name, text)| File { name, octets: text.as_bytes() });
     for files in [&files[..], &files[..1]] {
         let plan = import_all(files, &Options::new());
         let plan = plan.unwrap_or_else(|error| panic!("{error}"));
@@ -151,9 +140,8 @@ fn an_imported_list_passes() {
 /// that names them would be a mistake, and for a list that names a listener twice.
 #[test]
 fn plants_without_deadlines_pass() {
-    let options = Options::new()
-        .with_deadline(Class::Goose, None)
-        .with_deadline(Class::SampledValues, None);
+    let options =
+        Options::new().with_deadline(Class::Goose, None).with_deadline(Class::SampledValues, None);
     let bay = read("docs/guides/bay.scd");
     let list = "src,dst,size,period\na,\"[b, c, b]\",100,1000000\n".to_owned();
     for (name, text) in [("bay.scd", bay), ("list.csv", list)] {

@@ -135,11 +135,7 @@ fn captured(all: &[Traffic]) -> Vec<u8> {
 fn list(rows: &[(u8, u8, u64, u64, u64)]) -> String {
     let mut text = "name,from,to,period,size,deadline,pcp\n".to_owned();
     for (from, to, period, size, deadline) in rows {
-        let _ = writeln!(
-            text,
-            "f,n{from},n{to},{period} us,{size} B,{deadline} us,{}",
-            size % 8
-        );
+        let _ = writeln!(text, "f,n{from},n{to},{period} us,{size} B,{deadline} us,{}", size % 8);
     }
     text
 }
@@ -168,10 +164,7 @@ fn saihu(first: usize, flows: &[(usize, usize, u64, u64)]) -> String {
         )
     };
     let flows: Vec<String> = flows.iter().enumerate().map(flow).collect();
-    format!(
-        r#"{{"network":{{"name":"n"}},"flows":[{}],"servers":[{servers}]}}"#,
-        flows.join(",")
-    )
+    format!(r#"{{"network":{{"name":"n"}},"flows":[{}],"servers":[{servers}]}}"#, flows.join(","))
 }
 
 proptest! {
@@ -289,19 +282,12 @@ fn ned(dice: &mut Dice, switches: usize, stations: usize) -> String {
     ];
     for station in 0..stations {
         let (link, switch) = (dice.pick(&links), dice.index(switches));
-        let _ = writeln!(
-            ned,
-            "        n{station}.ethg++ <--> {link} <--> s{switch}.ethg++;"
-        );
+        let _ = writeln!(ned, "        n{station}.ethg++ <--> {link} <--> s{switch}.ethg++;");
     }
     let ring = usize::from(dice.index(3) == 0 && switches > 2);
     for switch in 1..switches + ring {
         let (link, other) = (dice.pick(&links), switch % switches);
-        let _ = writeln!(
-            ned,
-            "        s{}.ethg++ <--> {link} <--> s{other}.ethg++;",
-            switch - 1
-        );
+        let _ = writeln!(ned, "        s{}.ethg++ <--> {link} <--> s{other}.ethg++;", switch - 1);
     }
     ned.push_str("}\n");
     ned
@@ -310,12 +296,7 @@ fn ned(dice: &mut Dice, switches: usize, stations: usize) -> String {
 /// Draws what the application of a station sends, and its priority.
 fn application(dice: &mut Dice, station: usize, stations: usize) -> String {
     let to = dice.index(stations);
-    let kind = dice.pick(&[
-        "UdpSourceApp",
-        "UdpSourceApp",
-        "UdpBasicApp",
-        "TcpSessionApp",
-    ]);
+    let kind = dice.pick(&["UdpSourceApp", "UdpSourceApp", "UdpBasicApp", "TcpSessionApp"]);
     let size = dice.pick(&[
         "100B",
         "0B",
@@ -444,10 +425,7 @@ fn stations_of_redundant_networks_are_in_two() {
                 let later = now + u64::from(lane) * 40_000;
                 frames.push((later, numbered(1, 2, number, is_ring, lane)));
                 frames.push((later + 1_000, numbered(2, 4, 2 * number, is_ring, lane)));
-                frames.push((
-                    later + 2_000,
-                    numbered(2, 0x101, 2 * number + 1, is_ring, lane),
-                ));
+                frames.push((later + 2_000, numbered(2, 0x101, 2 * number + 1, is_ring, lane)));
             }
             let plain = ipv4(3, 2, 17, &udp(4000, 5000, &[1; 60]));
             frames.push((now + 500_000, ethernet(3, 2, None, 0x0800, &plain)));
@@ -483,22 +461,10 @@ fn stations_of_redundant_networks_are_in_two() {
             .collect();
         assert_eq!(ports, [5, 4]);
         // What is not seen is assumed; what the trailer says is not.
-        let assumed = plan
-            .assumptions
-            .iter()
-            .filter(|own| own.key.ends_with(".redundancy"));
-        assert_eq!(
-            assumed.count(),
-            if is_ring { 3 } else { 1 },
-            "{}",
-            plan.scenario
-        );
+        let assumed = plan.assumptions.iter().filter(|own| own.key.ends_with(".redundancy"));
+        assert_eq!(assumed.count(), if is_ring { 3 } else { 1 }, "{}", plan.scenario);
         let sizes: Vec<u64> = plant.flows.iter().map(|flow| flow.payload.get()).collect();
-        assert_eq!(
-            sizes.iter().filter(|size| **size == 100).count(),
-            3,
-            "{sizes:?}"
-        );
+        assert_eq!(sizes.iter().filter(|size| **size == 100).count(), 3, "{sizes:?}");
         let checked = check(&plant, CheckOptions::default()).expect("a run");
         let counts = checked.counts();
         let failed = (counts.lost, counts.late, counts.no_answer);
@@ -550,13 +516,7 @@ fn what_no_flow_can_say_is_found() {
 /// Bursts that are rare, which a short run has more often: what they cost then, a station can do.
 #[test]
 fn rare_bursts_overload_no_assumed_stack() {
-    let frame = ethernet(
-        1,
-        2,
-        None,
-        0x0800,
-        &ipv4(1, 2, 17, &udp(4000, 5000, &[0; 60])),
-    );
+    let frame = ethernet(1, 2, None, 0x0800, &ipv4(1, 2, 17, &udp(4000, 5000, &[0; 60])));
     let mut frames = Vec::new();
     for burst in 0..4_u64 {
         for number in 0..5_000 {
@@ -595,10 +555,8 @@ fn what_stands_alone_or_is_slow_has_a_short_run() {
 fn a_plant_that_is_refused_is_not_written() {
     let text = "src,dst,size,period,deadline\na,b,1500,1000,1000\n";
     let links = "link,rate\n\"(a, b)\",1\n";
-    let files = [("f.csv", text), ("l.csv", links)].map(|(name, text)| File {
-        name,
-        octets: text.as_bytes(),
-    });
+    let files = [("f.csv", text), ("l.csv", links)]
+        .map(|(name, text)| File { name, octets: text.as_bytes() });
     let wrong = import_all(&files, &Options::new()).expect_err("too much");
     assert!(wrong.what.contains("refused"), "{wrong}");
     assert!(!wrong.to_string().contains('\n'), "{wrong}");

@@ -51,12 +51,7 @@ fn port() -> Scenario {
 }
 
 fn question() -> Question {
-    Question {
-        flows: None,
-        miss_ratio: 1e-2,
-        confidence: 0.95,
-        tolerance: 0.01,
-    }
+    Question { flows: None, miss_ratio: 1e-2, confidence: 0.95, tolerance: 0.01 }
 }
 
 fn find(scenario: &Scenario, question: &Question) -> Limit {
@@ -67,10 +62,7 @@ fn find(scenario: &Scenario, question: &Question) -> Limit {
 /// are 52 halvings away.
 #[test]
 fn the_search_ends_where_numbers_do() {
-    let question = Question {
-        tolerance: 1e-300,
-        ..question()
-    };
+    let question = Question { tolerance: 1e-300, ..question() };
     let limit = find(&port(), &question);
     assert!(matches!(limit.end, End::Found { .. }), "{:?}", limit.end);
     assert!(limit.trials.len() < 70, "{}", limit.trials.len());
@@ -85,30 +77,16 @@ fn the_limit_of_a_port_is_what_its_link_has_left() {
     assert!(matches!(limit.end, End::Found { .. }), "{:?}", limit.end);
     let (low, high) = (limit.passing().unwrap(), limit.failing().unwrap());
     let left = 98.96e6;
-    assert!(
-        low.load_bps > left * 0.985 && low.load_bps < left * 1.003,
-        "{}",
-        low.load_bps
-    );
-    assert!(
-        high.load_bps > left * 0.999 && high.load_bps < left * 1.015,
-        "{}",
-        high.load_bps
-    );
+    assert!(low.load_bps > left * 0.985 && low.load_bps < left * 1.003, "{}", low.load_bps);
+    assert!(high.load_bps > left * 0.999 && high.load_bps < left * 1.015, "{}", high.load_bps);
     assert!((high.load_bps - low.load_bps) / high.load_bps <= 0.01);
-    assert!(
-        (limit.present_bps - 30e6).abs() < 1e3,
-        "{}",
-        limit.present_bps
-    );
+    assert!((limit.present_bps - 30e6).abs() < 1e3, "{}", limit.present_bps);
     assert!(low.utilization > 0.97 && low.worst.missed == 0, "{low:?}");
     // Payload over wire octets: 1472 of 1538.
     assert!((low.throughput_bps / low.load_bps - 1472.0 / 1538.0).abs() < 0.01);
     // Equal shares are halves; proportional ones two thirds and one third. Datagrams are 1500 of
     // 1538 octets.
-    let [first, second] = &limit.stations[..] else {
-        panic!("{:?}", limit.stations)
-    };
+    let [first, second] = &limit.stations[..] else { panic!("{:?}", limit.stations) };
     let near = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-6;
     assert!(near(first.equal.limit_bps, low.load_bps / 2.0));
     assert!(near(first.by_need.limit_bps, low.load_bps * 2.0 / 3.0));
@@ -121,19 +99,12 @@ fn the_limit_of_a_port_is_what_its_link_has_left() {
 #[test]
 fn chosen_flows_alone_are_scaled() {
     // Oracle: 78.96 Mbit/s are left next to `big`, which keeps its 20.
-    let question = Question {
-        flows: Some("small".into()),
-        tolerance: 0.02,
-        ..question()
-    };
+    let question = Question { flows: Some("small".into()), tolerance: 0.02, ..question() };
     let limit = find(&port(), &question);
     let load = limit.passing().unwrap().load_bps;
     assert!(load > 78.96e6 * 0.975 && load < 78.96e6 * 1.005, "{load}");
     assert_eq!(limit.stations.len(), 1);
-    let by_class = Question {
-        flows: Some("lo*".into()),
-        ..question
-    };
+    let by_class = Question { flows: Some("lo*".into()), ..question };
     assert_eq!(find(&port(), &by_class).flows, [FlowId(1), FlowId(2)]);
 }
 
@@ -145,9 +116,7 @@ fn a_load_that_is_in_nobodys_way_has_no_limit() {
         flow.listeners = vec![elsewhere];
     }
     let limit = find(&scenario, &question());
-    let End::Unlimited { passing } = limit.end else {
-        panic!("{:?}", limit.end)
-    };
+    let End::Unlimited { passing } = limit.end else { panic!("{:?}", limit.end) };
     // More than twice what the two links can carry.
     assert!(limit.trials[passing].load_bps > 400e6);
     assert_eq!(limit.present(), TrialVerdict::Pass);
@@ -157,9 +126,7 @@ fn a_load_that_is_in_nobodys_way_has_no_limit() {
 fn a_present_load_that_is_too_much_is_halved() {
     let mut scenario = port();
     for flow in &mut scenario.flows[1..] {
-        let rtether_model::flow::Traffic::Sporadic {
-            min_gap, mean_gap, ..
-        } = &mut flow.traffic
+        let rtether_model::flow::Traffic::Sporadic { min_gap, mean_gap, .. } = &mut flow.traffic
         else {
             panic!("a sporadic flow")
         };
@@ -185,14 +152,9 @@ fn some_scenarios_miss_by_themselves() {
 fn too_few_packets_say_how_many_runs_would_do() {
     // Student's t of 31 degrees of freedom leaves 5 % above 1.6955; Wilson's limit without a miss is
     // t^2 / (n + t^2), so that 1e-5 takes 287 470 packets: 287.5 runs of 1000.
-    let question = Question {
-        miss_ratio: 1e-5,
-        ..question()
-    };
+    let question = Question { miss_ratio: 1e-5, ..question() };
     let limit = find(&port(), &question);
-    let End::TooFew { runs: Some(runs) } = limit.end else {
-        panic!("{:?}", limit.end)
-    };
+    let End::TooFew { runs: Some(runs) } = limit.end else { panic!("{:?}", limit.end) };
     assert_eq!(runs, 288);
     assert_eq!(limit.trials.len(), 2);
     let text = render(&port(), &limit, Format::Table);
@@ -222,20 +184,14 @@ fn an_interrupted_search_says_so() {
 #[test]
 fn errors_name_the_remedy() {
     let find = |scenario: &Scenario, flows: Option<&str>| {
-        let question = Question {
-            flows: flows.map(str::to_owned),
-            ..question()
-        };
+        let question = Question { flows: flows.map(str::to_owned), ..question() };
         limit::find(scenario, &question, &Progress::default()).unwrap_err()
     };
     let mut plain = port();
     plain.flows[0].deadline = None;
     assert_eq!(find(&plain, None), LimitError::NoDeadline);
     let unknown = find(&port(), Some("nobody")).to_string();
-    assert_eq!(
-        unknown,
-        "no flow or class matches `nobody`; known are `alarm`, `big`, `small`"
-    );
+    assert_eq!(unknown, "no flow or class matches `nobody`; known are `alarm`, `big`, `small`");
     let mut urgent = port();
     urgent.flows.truncate(1);
     let nothing = find(&urgent, None);
@@ -249,10 +205,7 @@ fn errors_name_the_remedy() {
         tcp: rtether_model::flow::TcpParameters::default(),
     });
     let text = find(&bulk, None).to_string();
-    assert!(
-        text.contains("`big`") && text.contains("give it a `rate`"),
-        "{text}"
-    );
+    assert!(text.contains("`big`") && text.contains("give it a `rate`"), "{text}");
 }
 
 /// A made-up answer for the workshop, whose hubs form one collision domain.
@@ -264,19 +217,11 @@ fn workshop() -> (Scenario, Limit) {
         load_bps: factor * 2e6,
         throughput_bps: factor * 1.8e6,
         utilization: 0.12 * factor,
-        worst: Misses {
-            flow: FlowId(2),
-            missed,
-            released: 8_000,
-            upper: Some(upper),
-        },
+        worst: Misses { flow: FlowId(2), missed, released: 8_000, upper: Some(upper) },
         verdict,
         stage,
     };
-    let share = |limit_bps, us| Share {
-        limit_bps,
-        period: Duration::from_us(us),
-    };
+    let share = |limit_bps, us| Share { limit_bps, period: Duration::from_us(us) };
     let limit = Limit {
         question: question(),
         flows: vec![FlowId(5)],
@@ -286,10 +231,7 @@ fn workshop() -> (Scenario, Limit) {
             trial(2.0, 155, 0.022_1, TrialVerdict::Fail, Stage::Search),
             trial(1.5, 3, 0.000_97, TrialVerdict::Pass, Stage::Certification),
         ],
-        end: End::Found {
-            passing: 2,
-            failing: 1,
-        },
+        end: End::Found { passing: 2, failing: 1 },
         stations: vec![Station {
             node: NodeId(8),
             present_bps: 2e6,
@@ -305,22 +247,15 @@ fn workshop() -> (Scenario, Limit) {
 #[test]
 fn the_closed_form_stands_beside_the_simulation() {
     let (scenario, limit) = workshop();
-    let [access] = &limit.access[..] else {
-        panic!("{:?}", limit.access)
-    };
+    let [access] = &limit.access[..] else { panic!("{:?}", limit.access) };
     // 2 ms at 10 Mbit/s: one trial takes 1281.6 us at most, two take 51.2 + 2563.2 us. First
     // attempts that collided: 54 000 of 708 994.
-    assert_eq!(
-        (access.medium.as_str(), access.collisions),
-        ("hub1, hub2", 1)
-    );
+    assert_eq!((access.medium.as_str(), access.collisions), ("hub1, hub2", 1));
     assert_eq!(access.longest_within, Some(Duration::from_ns(1_281_600)));
     assert_eq!(access.longest_beyond, Some(Duration::from_ns(2_614_400)));
     assert!((access.probability - 54_000.0 / 708_994.0).abs() < 1e-12);
-    for text in [
-        render(&scenario, &limit, Format::Table),
-        render(&scenario, &limit, Format::Json),
-    ] {
+    for text in [render(&scenario, &limit, Format::Table), render(&scenario, &limit, Format::Json)]
+    {
         assert!(text.contains("statistical, not a bound"), "{text}");
     }
 }
@@ -329,33 +264,15 @@ fn the_closed_form_stands_beside_the_simulation() {
 fn every_end_has_its_sentence() {
     let (scenario, found) = workshop();
     for (end, words) in [
-        (
-            End::Found {
-                passing: 2,
-                failing: 1,
-            },
-            "The limit is 3 Mbit/s",
-        ),
-        (
-            End::Unlimited { passing: 1 },
-            "No limit found: even 4 Mbit/s",
-        ),
-        (
-            End::Never,
-            "No load meets a miss ratio of at most 0.01 with 95 % confidence, not even 2",
-        ),
-        (
-            End::TooFew { runs: Some(7) },
-            "use `--runs 7` or a longer `--for`",
-        ),
+        (End::Found { passing: 2, failing: 1 }, "The limit is 3 Mbit/s"),
+        (End::Unlimited { passing: 1 }, "No limit found: even 4 Mbit/s"),
+        (End::Never, "No load meets a miss ratio of at most 0.01 with 95 % confidence, not even 2"),
+        (End::TooFew { runs: Some(7) }, "use `--runs 7` or a longer `--for`"),
         (End::TooFew { runs: None }, "released no packets"),
         (End::Unsettled, "Needs a longer `warmup`"),
         (End::Interrupted, "The limit was not found"),
     ] {
-        let limit = Limit {
-            end,
-            ..found.clone()
-        };
+        let limit = Limit { end, ..found.clone() };
         let page = limit::html(&scenario, &limit);
         roxmltree::Document::parse(page.strip_prefix("<!DOCTYPE html>\n").unwrap()).unwrap();
         for text in [
@@ -377,18 +294,10 @@ fn every_form_tells_the_same() {
     let page = limit::html(&scenario, &limit);
     let page = page.strip_prefix("<!DOCTYPE html>\n").unwrap();
     roxmltree::Document::parse(page).unwrap();
-    for part in [
-        "id=\"loads\"",
-        "id=\"stations\"",
-        "id=\"access\"",
-        "limit 3 Mbit/s",
-    ] {
+    for part in ["id=\"loads\"", "id=\"stations\"", "id=\"access\"", "limit 3 Mbit/s"] {
         assert!(page.contains(part), "{part}");
     }
-    let path = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../docs/reference/results.md"
-    );
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/results.md");
     let reference = std::fs::read_to_string(path).unwrap();
     let document = serde_json::from_str(&render(&scenario, &limit, Format::Json)).unwrap();
     for name in plants::members(document) {

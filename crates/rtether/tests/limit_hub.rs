@@ -92,17 +92,12 @@ fn the_limit_of_a_hub_holds_with_other_seeds() {
 
     // The closed form: 10 ms for each of two accesses, and the collisions at the limit. It exceeds
     // the observed ratio, since it counts every access that can be late as late.
-    let [access] = &limit.access[..] else {
-        panic!("{:?}", limit.access)
-    };
+    let [access] = &limit.access[..] else { panic!("{:?}", limit.access) };
     assert_eq!((access.medium.as_str(), access.accesses), ("hub", 2));
     let (missed, released) = pooled(&fresh(low.factor));
     assert!(missed > 0, "{released} packets at the limit");
     let seen = clopper_pearson(missed, released).unwrap();
-    assert!(
-        access.probability > seen.0,
-        "{access:?} {missed} of {released}"
-    );
+    assert!(access.probability > seen.0, "{access:?} {missed} of {released}");
     // Far below the limit no packet is late.
     assert_eq!(pooled(&fresh(low.factor / 3.0)).0, 0);
 }
@@ -113,22 +108,12 @@ fn a_hub_that_is_in_nobodys_way_is_not_overloaded_for_long() {
     // are enough: 150 frames of 1046 octets, with preambles and gaps, are 1.279 Mbit/s, times 16.
     let mut scenario = plant(1.0);
     let far = scenario.network.find("far1").unwrap();
-    scenario
-        .flows
-        .retain(|flow| flow.class == "load" || flow.name == "ask 1");
-    let ask = scenario
-        .flows
-        .iter_mut()
-        .find(|flow| flow.name == "ask 1")
-        .unwrap();
+    scenario.flows.retain(|flow| flow.class == "load" || flow.name == "ask 1");
+    let ask = scenario.flows.iter_mut().find(|flow| flow.name == "ask 1").unwrap();
     ask.talker = far;
     ask.listeners = vec![scenario.network.find("far2").unwrap()];
     let limit = find(&scenario);
-    assert!(
-        matches!(limit.end, End::Unlimited { .. }),
-        "{:?}",
-        limit.end
-    );
+    assert!(matches!(limit.end, End::Unlimited { .. }), "{:?}", limit.end);
     let search = limit.trials.iter();
     let search = search.filter(|trial| trial.stage == Stage::Search);
     let factors: Vec<f64> = search.map(|trial| trial.factor).collect();

@@ -40,19 +40,12 @@ fn run(
             let fate = path(request.sequence, payload.len());
             message::answer(&mut payload, now, now).unwrap();
             for (number, round_trip) in fate.replies.iter().enumerate() {
-                wire.insert(
-                    (now + *round_trip, request.sequence, number),
-                    payload.clone(),
-                );
+                wire.insert((now + *round_trip, request.sequence, number), payload.clone());
             }
             fates.insert(request.sequence, fate.replies);
         }
         let arrival = wire.first_key_value().map(|(key, _)| key.0);
-        now = [arrival, prober.poll_timeout()]
-            .into_iter()
-            .flatten()
-            .min()
-            .unwrap();
+        now = [arrival, prober.poll_timeout()].into_iter().flatten().min().unwrap();
         if arrival == Some(now) {
             let (_, payload) = wire.pop_first().unwrap();
             let Received::Reply(sequence) = codec.read(&payload, prober.oldest_pending()) else {
@@ -87,22 +80,14 @@ fn two_links_and_a_switch_are_measured_exactly() {
         let payload = Bytes::new(u64::try_from(payload).unwrap());
         wire_time(frame_size(payload, Encapsulation::Udp), rate)
     };
-    let mut path = |_, payload| Fate {
-        replies: vec![link(payload) * 4 + Duration::from_us(3)],
-    };
+    let mut path = |_, payload| Fate { replies: vec![link(payload) * 4 + Duration::from_us(3)] };
     let (measurement, _) = run(CONFIG, &mut path);
     let all = measurement.all().unwrap();
     // 8 + 14 + 28 + 64 + 4 = 118 octets take 9.44 us; four times and 3 us: 40.76 us.
     let expected = Duration::from_ns(40_760);
-    assert_eq!(
-        (all.count, all.min, all.max, all.median),
-        (800, expected, expected, expected)
-    );
+    assert_eq!((all.count, all.min, all.max, all.median), (800, expected, expected, expected));
     assert_eq!(all.standard_deviation, Duration::ZERO);
-    assert_eq!(
-        (measurement.counters.lost, measurement.counters.reordered),
-        (0, 0)
-    );
+    assert_eq!((measurement.counters.lost, measurement.counters.reordered), (0, 0));
 }
 
 #[test]
@@ -125,27 +110,17 @@ fn a_lossy_path_that_reorders_is_measured_exactly() {
         };
         let (measurement, fates) = run(CONFIG, &mut path);
         let in_time = |replies: &Vec<Duration>| {
-            replies
-                .iter()
-                .min()
-                .copied()
-                .filter(|d| *d <= CONFIG.timeout)
+            replies.iter().min().copied().filter(|d| *d <= CONFIG.timeout)
         };
         let expected: BTreeMap<u32, Duration> = fates
             .iter()
             .filter_map(|(sequence, replies)| Some((*sequence, in_time(replies)?)))
             .collect();
-        let measured: BTreeMap<u32, Duration> = measurement
-            .samples
-            .iter()
-            .map(|s| (s.sequence, s.round_trip))
-            .collect();
+        let measured: BTreeMap<u32, Duration> =
+            measurement.samples.iter().map(|s| (s.sequence, s.round_trip)).collect();
         assert_eq!(measured, expected, "seed {seed}");
         let counters = measurement.counters;
         assert_eq!(counters.lost, 800 - expected.len() as u64);
-        assert!(
-            counters.reordered > 0 && counters.duplicates > 0,
-            "{counters:?}"
-        );
+        assert!(counters.reordered > 0 && counters.duplicates > 0, "{counters:?}");
     }
 }

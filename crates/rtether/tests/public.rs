@@ -40,13 +40,7 @@ fn read() -> Vec<Row> {
     let rows = rows.records().map(|row| {
         let row = row.expect("a row");
         let [repository, commit, path, result, what] = [0, 1, 2, 3, 4].map(|at| row[at].to_owned());
-        Row {
-            repository,
-            commit,
-            path,
-            result,
-            what,
-        }
+        Row { repository, commit, path, result, what }
     });
     rows.collect()
 }
@@ -77,10 +71,8 @@ fn tried(row: &Row, octets: &[u8]) -> [String; 2] {
         let checked = check(&scenario, CheckOptions::default());
         checked.unwrap_or_else(|words| panic!("{row:?}: {words}"));
     }
-    let [flows, findings] = [
-        plural(scenario.flows.len(), "flow"),
-        plural(plan.findings.len(), "finding"),
-    ];
+    let [flows, findings] =
+        [plural(scenario.flows.len(), "flow"), plural(plan.findings.len(), "finding")];
     let what = format!("{flows}, {findings}");
     ["taken".to_owned(), what]
 }
@@ -97,15 +89,9 @@ fn public_files_are_taken_or_refused_with_a_reason() {
     let found: Vec<Row> = listed
         .par_iter()
         .map(|row| {
-            let [result, what] = octets(&folder, row).map_or_else(
-                || ["absent".to_owned(), String::new()],
-                |octets| tried(row, &octets),
-            );
-            Row {
-                result,
-                what,
-                ..row.clone()
-            }
+            let [result, what] = octets(&folder, row)
+                .map_or_else(|| ["absent".to_owned(), String::new()], |octets| tried(row, &octets));
+            Row { result, what, ..row.clone() }
         })
         .collect();
     let of = |result: &str| found.iter().filter(|row| row.result == result).count();

@@ -30,18 +30,12 @@ fn table(checked: &Checked) -> String {
 }
 
 fn markdown(checked: &Checked, all: bool) -> String {
-    let verdicts = Verdicts {
-        all,
-        ..checked.into()
-    };
+    let verdicts = Verdicts { all, ..checked.into() };
     verdicts.render(Format::Md, Screen::default())
 }
 
 fn everything(checked: &Checked) -> Vec<String> {
-    let all = json::Options {
-        buckets: true,
-        histogram: true,
-    };
+    let all = json::Options { buckets: true, histogram: true };
     let mut texts = vec![
         json::text(checked, all),
         table(checked),
@@ -54,9 +48,7 @@ fn everything(checked: &Checked) -> Vec<String> {
 
 #[test]
 fn json_of_a_small_plant() {
-    let document = with(&plants::line(), |checked| {
-        json::text(checked, json::Options::default())
-    });
+    let document = with(&plants::line(), |checked| json::text(checked, json::Options::default()));
     insta::assert_snapshot!(document);
 }
 
@@ -65,36 +57,18 @@ fn tables_of_a_small_plant() {
     let plant = plants::line();
     let wide = with(&plant, table);
     insta::assert_snapshot!("table_wide", wide);
-    let screen = Screen {
-        width: Some(80),
-        ascii: true,
-        ..Screen::default()
-    };
-    let narrow = with(&plant, |checked| {
-        Verdicts::from(checked).render(Format::Table, screen)
-    });
-    assert!(
-        narrow
-            .lines()
-            .take(10)
-            .all(|line| line.chars().count() <= 80),
-        "{narrow}"
-    );
+    let screen = Screen { width: Some(80), ascii: true, ..Screen::default() };
+    let narrow = with(&plant, |checked| Verdicts::from(checked).render(Format::Table, screen));
+    assert!(narrow.lines().take(10).all(|line| line.chars().count() <= 80), "{narrow}");
     insta::assert_snapshot!("table_narrow", narrow);
-    insta::assert_snapshot!(
-        "table_markdown",
-        with(&plant, |checked| markdown(checked, false))
-    );
+    insta::assert_snapshot!("table_markdown", with(&plant, |checked| markdown(checked, false)));
 }
 
 /// Oracle: written by hand from the documented rules.
 #[test]
 fn one_table_has_every_format() {
     let name = "a".repeat(50);
-    let rows = [
-        (name.as_str(), Some(Duration::from_ps(1_500))),
-        ("b|", None),
-    ];
+    let rows = [(name.as_str(), Some(Duration::from_ps(1_500))), ("b|", None)];
     let table = Table::of(rows)
         .both("flow", "flow", |row| row.0)
         .shown("again", |row| row.0)
@@ -114,10 +88,7 @@ fn one_table_has_every_format() {
     assert!(markdown.starts_with("| flow | again | delay |\n| --- | --- | --: |\n"));
     assert!(markdown.ends_with("| b\\| | b\\| | - |\n"), "{markdown}");
     let at = |width| {
-        let screen = Screen {
-            width: Some(width),
-            ..Screen::default()
-        };
+        let screen = Screen { width: Some(width), ..Screen::default() };
         table.draw(screen)
     };
     let short = format!("{}\u{2026}{}", "a".repeat(14), "a".repeat(13));
@@ -132,13 +103,9 @@ fn one_table_has_every_format() {
 #[test]
 fn tables_fit_the_terminal() {
     for width in [60, 80, 120, 200] {
-        let screen = Screen {
-            width: Some(width),
-            ..Screen::default()
-        };
-        let text = with(&plants::line(), |checked| {
-            Verdicts::from(checked).render(Format::Table, screen)
-        });
+        let screen = Screen { width: Some(width), ..Screen::default() };
+        let text =
+            with(&plants::line(), |checked| Verdicts::from(checked).render(Format::Table, screen));
         let widest = text.lines().map(|line| line.chars().count()).max();
         assert!(widest <= Some(usize::from(width)), "{text}");
         insta::assert_snapshot!(format!("table_{width}"), text);
@@ -150,10 +117,7 @@ fn a_large_plant_is_shown_by_class() {
     let plant = plants::substation(10);
     let [short, all] = [false, true].map(|all| {
         with(&plant, |checked| {
-            let verdicts = Verdicts {
-                all,
-                ..checked.into()
-            };
+            let verdicts = Verdicts { all, ..checked.into() };
             verdicts.render(Format::Table, Screen::default())
         })
     });
@@ -167,13 +131,9 @@ fn a_large_plant_is_shown_by_class() {
 #[test]
 fn colors_change_nothing_but_colors() {
     let plain = with(&plants::line(), table);
-    let screen = Screen {
-        color: true,
-        ..Screen::default()
-    };
-    let mut colored = with(&plants::line(), |checked| {
-        Verdicts::from(checked).render(Format::Table, screen)
-    });
+    let screen = Screen { color: true, ..Screen::default() };
+    let mut colored =
+        with(&plants::line(), |checked| Verdicts::from(checked).render(Format::Table, screen));
     assert!(colored.contains("\u{1b}[1;31mLATE\u{1b}[0m"), "{colored}");
     assert!(colored.contains("\u{1b}[36mheld\u{1b}[0m"), "{colored}");
     for code in ["\u{1b}[1;31m", "\u{1b}[36m", "\u{1b}[0m"] {
@@ -226,10 +186,7 @@ fn csv_files_are_rectangular_and_carry_units() {
         ];
         for column in reader.headers().unwrap() {
             let unit = column.rsplit('_').next().unwrap();
-            assert!(
-                units.contains(&unit) || plain.contains(&column),
-                "{name}: {column}"
-            );
+            assert!(units.contains(&unit) || plain.contains(&column), "{name}: {column}");
         }
         assert!(reader.records().all(|row| row.is_ok()), "{name}");
     }
@@ -237,23 +194,16 @@ fn csv_files_are_rectangular_and_carry_units() {
     // `stages` has stages.
     for (name, text) in &shared {
         let is_full = text.lines().count() > 1;
-        assert!(
-            is_full || ["transfers.csv", "stages.csv"].contains(name),
-            "{name}"
-        );
+        assert!(is_full || ["transfers.csv", "stages.csv"].contains(name), "{name}");
     }
     let flows = &files[0].1;
-    insta::assert_snapshot!(
-        "flows_head",
-        flows.lines().take(2).collect::<Vec<_>>().join("\n")
-    );
+    insta::assert_snapshot!("flows_head", flows.lines().take(2).collect::<Vec<_>>().join("\n"));
 }
 
 #[test]
 fn json_parses_back_with_exact_sums() {
-    let document = with(&plants::line(), |checked| {
-        json::document(checked, json::Options::default())
-    });
+    let document =
+        with(&plants::line(), |checked| json::document(checked, json::Options::default()));
     let back: serde_json::Value = serde_json::from_str(&document.to_string()).unwrap();
     assert_eq!(back, document);
     for flow in document["flows"].as_array().unwrap() {
@@ -308,10 +258,8 @@ fn pages_are_well_formed_offline_and_small() {
                 assert!(!attribute.name().starts_with("on"), "{name}: {attribute:?}");
             }
         }
-        let ids: Vec<&str> = document
-            .descendants()
-            .filter_map(|node| node.attribute("id"))
-            .collect();
+        let ids: Vec<&str> =
+            document.descendants().filter_map(|node| node.attribute("id")).collect();
         let mut unique = ids.clone();
         unique.sort_unstable();
         unique.dedup();
@@ -322,9 +270,7 @@ fn pages_are_well_formed_offline_and_small() {
 #[test]
 fn shared_media_and_layers_are_shown_everywhere() {
     let plant = plants::workshop();
-    let document = with(&plant, |checked| {
-        json::document(checked, json::Options::default())
-    });
+    let document = with(&plant, |checked| json::document(checked, json::Options::default()));
     let shared = serde_json::json!({
         "media": document["media"],
         "switch port": document["ports"][0],
@@ -334,25 +280,12 @@ fn shared_media_and_layers_are_shown_everywhere() {
     let render = |checked: &Checked| table(checked);
     insta::assert_snapshot!("table_shared", with(&plant, render));
     let files = with(&plant, csv::files);
-    let names = [
-        "media.csv",
-        "collisions.csv",
-        "layer-queues.csv",
-        "smoothers.csv",
-    ];
+    let names = ["media.csv", "collisions.csv", "layer-queues.csv", "smoothers.csv"];
     let texts = files.iter().filter(|(name, _)| names.contains(name));
-    let texts: Vec<String> = texts
-        .map(|(name, text)| format!("{name}\n{text}"))
-        .collect();
+    let texts: Vec<String> = texts.map(|(name, text)| format!("{name}\n{text}")).collect();
     insta::assert_snapshot!("csv_shared", texts.join("\n"));
     let page = with(&plant, html::render);
-    for part in [
-        "id=\"media\"",
-        "id=\"layers\"",
-        "class=\"hub",
-        ">hub1 (hub)<",
-        ", 2 hubs,",
-    ] {
+    for part in ["id=\"media\"", "id=\"layers\"", "class=\"hub", ">hub1 (hub)<", ", 2 hubs,"] {
         assert!(page.contains(part), "{part}");
     }
     // Every wire of the domain shows the load of the domain, 36 %.
@@ -372,31 +305,19 @@ fn plants_without_hubs_say_nothing_of_them() {
 /// Every member of the document is described on the page that explains the format.
 #[test]
 fn the_format_is_documented() {
-    let path = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../docs/reference/results.md"
-    );
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/results.md");
     let mut page = std::fs::read_to_string(path).unwrap();
     let rows = MEMBERS.map(|(name, meaning, _)| format!("| `{name}` | {meaning} |\n"));
-    let table = format!(
-        "## A flow\n\n| member | meaning |\n|---|---|\n{}\n",
-        rows.concat()
-    );
+    let table = format!("## A flow\n\n| member | meaning |\n|---|---|\n{}\n", rows.concat());
     if std::env::var_os("RTETHER_BLESS").is_some() {
         let from = page.find("## A flow\n").unwrap();
         let to = from + page[from..].find("\nFurther ").unwrap() + 1;
         page.replace_range(from..to, &table);
         std::fs::write(path, &page).unwrap();
     }
-    assert!(
-        page.contains(&table),
-        "RTETHER_BLESS=1 renews the members of a flow"
-    );
+    assert!(page.contains(&table), "RTETHER_BLESS=1 renews the members of a flow");
     let plant = plants::workshop();
-    let options = json::Options {
-        buckets: true,
-        histogram: true,
-    };
+    let options = json::Options { buckets: true, histogram: true };
     let mut results = plant.results();
     results.record.streams[0].transfers.push(TransferRecord {
         started_at: Instant::ZERO,
@@ -414,14 +335,8 @@ fn the_format_is_documented() {
         let is_there = page.contains(&format!("`{name}`"));
         assert!(is_there, "{name} is not documented");
     }
-    for (name, _) in csv::files(&checked)
-        .into_iter()
-        .chain(csv::files(&searched))
-    {
-        assert!(
-            page.contains(&format!("`{name}`")),
-            "{name} is not documented"
-        );
+    for (name, _) in csv::files(&checked).into_iter().chain(csv::files(&searched)) {
+        assert!(page.contains(&format!("`{name}`")), "{name} is not documented");
     }
 }
 
@@ -462,28 +377,14 @@ fn hostile_names_stay_names() {
             .filter(|node| node.attribute("type") != Some("application/json"))
             .count()
     };
-    assert_eq!(
-        (count("script"), count("img"), count("b")),
-        (1, 0, document_bold(&page))
-    );
+    assert_eq!((count("script"), count("img"), count("b")), (1, 0, document_bold(&page)));
     assert!(!page.contains("<script>alert") && !page.contains('\u{202e}'));
-    let title = document
-        .descendants()
-        .find(|node| node.has_tag_name("title"))
-        .unwrap();
-    assert!(
-        title
-            .text()
-            .unwrap()
-            .starts_with("<script>alert(1)</script> \"quoted\" & 'single'")
-    );
+    let title = document.descendants().find(|node| node.has_tag_name("title")).unwrap();
+    assert!(title.text().unwrap().starts_with("<script>alert(1)</script> \"quoted\" & 'single'"));
     let terminal = with(&plant, table);
     assert!(!terminal.contains('\u{1b}'), "{terminal:?}");
     let markdown = with(&plant, |checked| markdown(checked, true));
-    assert!(
-        !markdown.contains("<b>") && !markdown.contains("<img"),
-        "{markdown}"
-    );
+    assert!(!markdown.contains("<b>") && !markdown.contains("<img"), "{markdown}");
 }
 
 /// Counts the bold elements the page itself writes: one name each.
@@ -552,11 +453,7 @@ fn losses_silence_transfers_and_interruption_are_shown() {
     assert!(transfers.contains(",1.5,,77,2,1\n"), "{transfers}");
     let page = html::render(&checked);
     assert!(page.contains("id=\"transfers\"") && page.contains("not finished"));
-    assert!(
-        texts[1].contains("LOST") && texts[1].contains("no-answer"),
-        "{}",
-        texts[1]
-    );
+    assert!(texts[1].contains("LOST") && texts[1].contains("no-answer"), "{}", texts[1]);
     parse(&texts[3]);
 }
 
@@ -566,10 +463,8 @@ fn a_title_is_no_command_to_the_terminal() {
     let mut plant = plants::line();
     plant.scenario.name = "a\u{1b}]0;title\u{7}\u{9b}2Jb".into();
     let text = with(&plant, table);
-    let bounds = Bounds {
-        scenario: &plant.scenario,
-        analysis: &rtether::bound::analyze(&plant.scenario),
-    };
+    let bounds =
+        Bounds { scenario: &plant.scenario, analysis: &rtether::bound::analyze(&plant.scenario) };
     for text in [text, bounds.render(Format::Table, Screen::default())] {
         let harmless = |c: char| c == '\n' || !c.is_control();
         assert!(text.chars().all(harmless), "{text:?}");
@@ -597,10 +492,7 @@ fn a_check_explains_its_worst_streams() {
         Override::new("--set", format!("run.{key}"), value)
     });
     let scenario = load_with("line.yaml", text, &short).scenario.unwrap();
-    let options = Options {
-        explains: true,
-        ..Options::default()
-    };
+    let options = Options { explains: true, ..Options::default() };
     let explained = check(&scenario, options).unwrap();
     let plain = check(&scenario, Options::default()).unwrap();
     assert!(plain.explained.streams.is_empty());

@@ -49,10 +49,7 @@ fn when(traffic: &Traffic) -> When {
     match *traffic {
         Traffic::Periodic { period, .. } => When::Periodic(period),
         Traffic::Flood { interval } => When::Periodic(interval),
-        Traffic::Sporadic { min_gap, burst, .. } => When::Sporadic {
-            least: min_gap,
-            burst,
-        },
+        Traffic::Sporadic { min_gap, burst, .. } => When::Sporadic { least: min_gap, burst },
         Traffic::Poisson { .. } | Traffic::Adaptive { .. } => When::Random,
         Traffic::Bulk(_) => When::Bulk,
     }
@@ -82,10 +79,7 @@ fn shown(flow: &Flow) -> Vec<Shown> {
     }
     if let Some(reply) = flow.reply {
         for listener in &flow.listeners {
-            all.push(Shown {
-                from: *listener,
-                ..one(Some(flow.talker), reply.payload)
-            });
+            all.push(Shown { from: *listener, ..one(Some(flow.talker), reply.payload) });
         }
     }
     all
@@ -110,10 +104,7 @@ fn difference(planned: &Shown, seen: &Shown) -> Option<&'static str> {
         (When::Periodic(one), When::Periodic(other)) if near(one, other, 1000) => None,
         (
             When::Sporadic { least, burst },
-            When::Sporadic {
-                least: seen,
-                burst: together,
-            },
+            When::Sporadic { least: seen, burst: together },
             // Exponential times are added to the least gap, and queues may shorten it a little.
         ) if burst == together && seen.as_ps() >= least.as_ps() * 9 / 10 => None,
         (When::Bulk, When::Bulk) => None,
@@ -129,22 +120,16 @@ fn again(scenario: &Scenario) -> Scenario {
     log.finish().expect("memory takes everything");
     let plan = import("again.pcapng", &octets, &Options::new()).expect("a plan");
     let loaded = load("again.yaml", &plan.scenario);
-    loaded
-        .into_scenario()
-        .unwrap_or_else(|_| panic!("{}", plan.scenario))
+    loaded.into_scenario().unwrap_or_else(|_| panic!("{}", plan.scenario))
 }
 
 /// Returns the number of a station that was named by its address.
 fn number(name: &str) -> Option<NodeId> {
     let octets: Vec<u32> = if name.starts_with("10.") {
-        name.split('.')
-            .filter_map(|part| part.parse().ok())
-            .collect()
+        name.split('.').filter_map(|part| part.parse().ok()).collect()
     } else {
         let parts = name.split('-');
-        parts
-            .filter_map(|part| u32::from_str_radix(part, 16).ok())
-            .collect()
+        parts.filter_map(|part| u32::from_str_radix(part, 16).ok()).collect()
     };
     let low = octets.get(octets.len().checked_sub(3)?..)?;
     Some(NodeId(low.iter().fold(0, |sum, octet| sum << 8 | octet)))
@@ -167,9 +152,7 @@ fn differences(scenario: &Scenario) -> (Vec<(String, String)>, Vec<String>) {
             let named = |node: NodeId| again.network.node(node).name.as_str();
             Some(Shown {
                 from: number(named(flow.from))?,
-                to: flow
-                    .to
-                    .map(|to| number(named(to)).unwrap_or(NodeId(u32::MAX))),
+                to: flow.to.map(|to| number(named(to)).unwrap_or(NodeId(u32::MAX))),
                 ..flow
             })
         })
@@ -178,9 +161,7 @@ fn differences(scenario: &Scenario) -> (Vec<(String, String)>, Vec<String>) {
     let mut used = BTreeSet::new();
     for planned in scenario.flows.iter().flat_map(shown) {
         let candidates = seen.iter().enumerate().filter(|(n, _)| !used.contains(n));
-        let same = candidates
-            .clone()
-            .find(|(_, seen)| difference(&planned, seen).is_none());
+        let same = candidates.clone().find(|(_, seen)| difference(&planned, seen).is_none());
         if let Some((number, _)) = same {
             used.insert(number);
             continue;
@@ -191,10 +172,7 @@ fn differences(scenario: &Scenario) -> (Vec<(String, String)>, Vec<String>) {
             .collect();
         let why = near.iter().filter_map(|seen| difference(&planned, seen));
         let why = why.min().unwrap_or("not seen");
-        found.push((
-            planned.name.clone(),
-            format!("{why}: {planned:?}, seen {near:?}"),
-        ));
+        found.push((planned.name.clone(), format!("{why}: {planned:?}, seen {near:?}")));
     }
     let planned: Vec<Shown> = scenario.flows.iter().flat_map(shown).collect();
     // One that differs was found missing, and is no further one.
@@ -218,21 +196,9 @@ const HIDDEN: [(&str, &str, &str); 11] = [
         "feedback",
         "waits in the stack behind a recipe for longer than half a period",
     ),
-    (
-        "fast-hub",
-        "message",
-        "random times have no period and no least gap",
-    ),
-    (
-        "hub",
-        "message",
-        "random times have no period and no least gap",
-    ),
-    (
-        "hubs-and-switch",
-        "message",
-        "random times have no period and no least gap",
-    ),
+    ("fast-hub", "message", "random times have no period and no least gap"),
+    ("hub", "message", "random times have no period and no least gap"),
+    ("hubs-and-switch", "message", "random times have no period and no least gap"),
     ("prp", "trip", "comes as often as it may, which is a period"),
     (
         "substation-slow",
@@ -242,20 +208,12 @@ const HIDDEN: [(&str, &str, &str); 11] = [
     ("substation-slow", "bay01.ct1 > bay01.pu", "the same"),
     ("substation-slow", "bay01.ct1 > bay01.du", "the same"),
     ("substation-slow", "bay01.ct1 > busbar", "the same"),
-    (
-        "vlans-1p3q1t",
-        "remote control",
-        "random times have no period and no least gap",
-    ),
+    ("vlans-1p3q1t", "remote control", "random times have no period and no least gap"),
 ];
 
 /// Simulated time, in which each flow sends often enough, and files that begin later.
 const SET: [&str; 1] = ["run.for=4 s"];
-const SET_FLAT: [&str; 3] = [
-    "run.for=4 s",
-    "flows.upload.start=1 s",
-    "flows.download.start=3 s",
-];
+const SET_FLAT: [&str; 3] = ["run.for=4 s", "flows.upload.start=1 s", "flows.download.start=3 s"];
 
 #[test]
 fn scenarios_come_back_from_their_captures() {
@@ -267,14 +225,8 @@ fn scenarios_come_back_from_their_captures() {
     for file in files {
         let name = file.file_stem().expect("a name").to_string_lossy();
         let text = fs::read_to_string(&file).expect("a scenario");
-        let set = if name == "skeie-flat" {
-            &SET_FLAT[..]
-        } else {
-            &SET[..]
-        };
-        let set = set
-            .iter()
-            .map(|set| Override::parse(set).expect("an override"));
+        let set = if name == "skeie-flat" { &SET_FLAT[..] } else { &SET[..] };
+        let set = set.iter().map(|set| Override::parse(set).expect("an override"));
         let set: Vec<Override> = set.collect();
         // Those with a long warm-up run as they are; it does not count in a capture.
         let short = load_with(&name, &text, &set).into_scenario();
@@ -295,9 +247,6 @@ fn scenarios_come_back_from_their_captures() {
         assert!(more.is_empty(), "{name}: {more:?}");
     }
     for (of, begin, why) in HIDDEN {
-        assert!(
-            hidden.contains(&(of, begin)),
-            "{of}: {begin} is shown: {why}"
-        );
+        assert!(hidden.contains(&(of, begin)), "{of}: {begin} is shown: {why}");
     }
 }

@@ -21,10 +21,8 @@ fn load(set: &[String]) -> Scenario {
 }
 
 fn load_text(text: &str, set: &[String]) -> Scenario {
-    let overrides: Vec<_> = set
-        .iter()
-        .map(|set| rtether::scenario::Override::parse(set).unwrap())
-        .collect();
+    let overrides: Vec<_> =
+        set.iter().map(|set| rtether::scenario::Override::parse(set).unwrap()).collect();
     let loaded = scenario::load_with("hub.yaml", text, &overrides).into_scenario();
     loaded.unwrap_or_else(|words| panic!("{words}"))
 }
@@ -86,12 +84,7 @@ fn compare(mut plant: Scenario, is_chosen: impl Fn(&Flow) -> bool) -> Vec<Point>
         for flow in plant.flows.iter_mut().filter(|f| f.deadline.is_some()) {
             flow.deadline = Some(deadline);
         }
-        let mut point = Point {
-            deadline,
-            said: 0.0,
-            missed: 0,
-            released: 0,
-        };
+        let mut point = Point { deadline, said: 0.0, missed: 0, released: 0 };
         let said = bound::statistical(&plant);
         for (stream, said) in results.record.streams.iter().zip(said) {
             let Some(said) = said.filter(|_| is_chosen(&plant.flows[stream.flow_id().index()]))
@@ -116,13 +109,7 @@ fn compare(mut plant: Scenario, is_chosen: impl Fn(&Flow) -> bool) -> Vec<Point>
 #[test]
 fn what_is_said_of_a_hub_is_above_what_is_seen() {
     let mut seen = 0;
-    for (factor, at_20_ms) in [
-        (1.0, 2e-3),
-        (2.0, 1e-2),
-        (3.0, 5e-2),
-        (4.0, 5e-1),
-        (5.0, 1.1),
-    ] {
+    for (factor, at_20_ms) in [(1.0, 2e-3), (2.0, 1e-2), (3.0, 5e-2), (4.0, 5e-1), (5.0, 1.1)] {
         for point in compare(asking(factor), |_| true) {
             assert!(point.holds(), "factor {factor}: {point:?}");
             assert!(point.released > 20_000);
@@ -133,10 +120,7 @@ fn what_is_said_of_a_hub_is_above_what_is_seen() {
             }
         }
     }
-    assert!(
-        seen > 10_000,
-        "{seen} late packets are too few to compare with"
-    );
+    assert!(seen > 10_000, "{seen} late packets are too few to compare with");
 }
 
 /// Oracle: the simulator.
@@ -167,14 +151,8 @@ fn behind_the_files_of_the_own_station_it_does_not_hold() {
     let (before, after) = HUB.split_once(", smoother: {").unwrap();
     let (_, after) = after.split_once("} }").unwrap();
     let plant = load_text(&format!("{before} }}{after}"), &[]);
-    let own = compare(plant, |flow| {
-        flow.name == "message 1" || flow.name == "message 2"
-    });
-    let at = |ms| {
-        own.iter()
-            .find(|p| p.deadline == Duration::from_ms(ms))
-            .unwrap()
-    };
+    let own = compare(plant, |flow| flow.name == "message 1" || flow.name == "message 2");
+    let at = |ms| own.iter().find(|p| p.deadline == Duration::from_ms(ms)).unwrap();
     assert!(!at(20).holds(), "{own:?}");
     assert!(bound::MODEL.contains("no wait in queues"));
 }
@@ -226,11 +204,7 @@ fn sink(stations: u32, rate: &str, gap: &str) -> Scenario {
         .unwrap();
     }
     let ports = stations + 1;
-    writeln!(
-        text,
-        "switches: {{ sw: {{ ports: {ports}, latency: 0 s }} }}\nlinks:"
-    )
-    .unwrap();
+    writeln!(text, "switches: {{ sw: {{ ports: {ports}, latency: 0 s }} }}\nlinks:").unwrap();
     text += &links;
     text += "flows:\n";
     text += &flows;
@@ -249,25 +223,16 @@ const T: f64 = 4.781;
 fn late_shares(plant: &Scenario, times: [Duration; 4]) -> [(f64, f64); 4] {
     let runs: Vec<Late> = (1..=10)
         .map(|seed| {
-            let mut seen = Late {
-                times,
-                frames: 0,
-                beyond: [0; 4],
-            };
+            let mut seen = Late { times, frames: 0, beyond: [0; 4] };
             run::simulate_seed(plant, seed, &Progress::default(), &mut seen).unwrap();
             seen
         })
         .collect();
     std::array::from_fn(|at| {
-        let shares: Vec<f64> = runs
-            .iter()
-            .map(|run| f64::from(run.beyond[at]) / f64::from(run.frames))
-            .collect();
+        let shares: Vec<f64> =
+            runs.iter().map(|run| f64::from(run.beyond[at]) / f64::from(run.frames)).collect();
         let mean = shares.iter().sum::<f64>() / 10.0;
-        let squares = shares
-            .iter()
-            .map(|share| (share - mean).powi(2))
-            .sum::<f64>();
+        let squares = shares.iter().map(|share| (share - mean).powi(2)).sum::<f64>();
         (mean, T * (squares / 9.0 / 10.0).sqrt())
     })
 }
@@ -279,19 +244,14 @@ fn random_frames_wait_as_the_model_says() {
     let plant = sink(20, "10 Gbit/s", "24.365714 ms");
     let times = [0, 1, 3, 6].map(|frames| SINK_FRAME * frames);
     let waits = bound::waits(&plant, times[0]);
-    let [port] = &waits.ports[..] else {
-        panic!("{waits:?}")
-    };
+    let [port] = &waits.ports[..] else { panic!("{waits:?}") };
     let model = port.model.as_ref().unwrap();
     assert!((model.load - 0.7).abs() < 1e-6 && model.inputs == 20);
     assert_eq!((model.frame, model.binomial(times[1])), (SINK_FRAME, None));
     let seen = late_shares(&plant, times);
     for (time, (mean, half)) in times.into_iter().zip(seen) {
         let said = model.poisson(time);
-        assert!(
-            (mean - said).abs() < half,
-            "{time}: {mean} +- {half}, {said}"
-        );
+        assert!((mean - said).abs() < half, "{time}: {mean} +- {half}, {said}");
         assert!(half < 0.25 * said, "{time}: {half} of {said}");
     }
 }
@@ -322,10 +282,7 @@ fn waits_are_shown_in_every_format() {
     let document: serde_json::Value = serde_json::from_str(&waits.json()).unwrap();
     assert_eq!(document["schema"], "rtether.waits/1");
     let port = &document["ports"][0];
-    assert_eq!(
-        (&port["port"], &port["inputs"]),
-        (&"sw > sink".into(), &3.into())
-    );
+    assert_eq!((&port["port"], &port["inputs"]), (&"sw > sink".into(), &3.into()));
     let ratio = port["poisson"]["late_ratio"].as_f64().unwrap();
     assert!((ratio - model.poisson(SINK_FRAME)).abs() < 1e-15);
     let ratio = port["binomial"]["late_ratio"].as_f64().unwrap();
@@ -344,18 +301,9 @@ fn ports_without_a_model_say_why() {
     let others = [
         ("kind: poisson, mean_gap: 1 ms, size: 100 B", None),
         ("period: 1 ms, size: 100 B", Some(NoModel::Regular)),
-        (
-            "kind: poisson, mean_gap: 1 ms, size: 101 B",
-            Some(NoModel::Sizes),
-        ),
-        (
-            "kind: poisson, mean_gap: 10 us, size: 100 B",
-            Some(NoModel::Overload),
-        ),
-        (
-            "kind: poisson, mean_gap: 1 ms, size: 96 B, pcp: 6",
-            Some(NoModel::Priorities),
-        ),
+        ("kind: poisson, mean_gap: 1 ms, size: 101 B", Some(NoModel::Sizes)),
+        ("kind: poisson, mean_gap: 10 us, size: 100 B", Some(NoModel::Overload)),
+        ("kind: poisson, mean_gap: 1 ms, size: 96 B, pcp: 6", Some(NoModel::Priorities)),
     ];
     for (other, reason) in others {
         let text = format!(
@@ -370,10 +318,6 @@ fn ports_without_a_model_say_why() {
         let plant = scenario::load("two.yaml", &text).into_scenario();
         let plant = plant.unwrap_or_else(|words| panic!("{words}"));
         let waits = bound::waits(&plant, Duration::ZERO);
-        assert_eq!(
-            waits.ports[0].model.as_ref().err().copied(),
-            reason,
-            "{other}"
-        );
+        assert_eq!(waits.ports[0].model.as_ref().err().copied(), reason, "{other}");
     }
 }

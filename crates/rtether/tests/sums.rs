@@ -47,22 +47,13 @@ fn judge(names: &str, max: &str, measured: &[Option<i64>]) -> (Checked, Summed) 
             released: 10,
             max,
             max_less_stalls: max,
-            with_stalls: WithStalls {
-                max,
-                ..WithStalls::default()
-            },
+            with_stalls: WithStalls { max, ..WithStalls::default() },
             ..Measurement::default()
         };
         (measurement, Distribution::default())
     });
-    let evidence = Evidence {
-        streams: streams.collect(),
-        ..Evidence::default()
-    };
-    let options = Options {
-        evidence,
-        ..Options::default()
-    };
+    let evidence = Evidence { streams: streams.collect(), ..Evidence::default() };
+    let options = Options { evidence, ..Options::default() };
     let checked = check(&scenario, options).unwrap();
     let [sum] = checked.sums().try_into().unwrap();
     (checked, sum)
@@ -77,40 +68,24 @@ fn a_sum_by_hand() {
     assert_eq!(sum.simulated.value, Some(BOTH));
     assert_eq!(
         sum.bound.value,
-        checked
-            .stream(0)
-            .bound
-            .zip(checked.stream(1).bound)
-            .map(|(a, b)| a + b)
+        checked.stream(0).bound.zip(checked.stream(1).bound).map(|(a, b)| a + b)
     );
     assert!(sum.bound.value >= Some(BOTH));
-    assert_eq!(
-        (sum.verdict, sum.margin),
-        (Verdict::Ok, Some(Duration::ZERO))
-    );
+    assert_eq!((sum.verdict, sum.margin), (Verdict::Ok, Some(Duration::ZERO)));
     assert_eq!(sum.measured.standing, Standing::Unjudged);
     assert_eq!(checked.conclusion, Conclusion::Met);
     let responsible = sum.responsible.unwrap();
     assert_eq!(responsible.flow, "reply");
-    assert_eq!(
-        responsible.hop.unwrap().place.segment,
-        Segment::ReceiveStack
-    );
+    assert_eq!(responsible.hop.unwrap().place.segment, Segment::ReceiveStack);
     assert_eq!(responsible.hop.unwrap().delay, Duration::from_us(100));
 }
 
 #[test]
 fn a_picosecond_more_is_late() {
     let (checked, sum) = judge("request, reply", "155839999 ps", &[]);
-    assert_eq!(
-        (sum.verdict, sum.standing()),
-        (Verdict::Late, Standing::Late)
-    );
+    assert_eq!((sum.verdict, sum.standing()), (Verdict::Late, Standing::Late));
     assert_eq!(sum.margin, Some(Duration::from_ps(-1)));
-    assert_eq!(
-        (sum.failed, sum.bound.standing),
-        (Some(Column::Simulated), Standing::NotProved)
-    );
+    assert_eq!((sum.failed, sum.bound.standing), (Some(Column::Simulated), Standing::NotProved));
     assert_eq!(checked.conclusion, Conclusion::Failed);
     assert!(checked.summary().contains(
         " The sum of request, reply is late: up to 155.8 us of 155.8 us; 82 % of it reply"
@@ -121,16 +96,10 @@ fn a_picosecond_more_is_late() {
 #[test]
 fn bounds_prove_a_sum() {
     let (_, sum) = judge("request, reply", "10 ms", &[]);
-    assert_eq!(
-        (sum.bound.standing, sum.standing()),
-        (Standing::Proved, Standing::Proved)
-    );
+    assert_eq!((sum.bound.standing, sum.standing()), (Standing::Proved, Standing::Proved));
     // Named twice, it counts twice.
     let (_, twice) = judge("reply, reply, request", "10 ms", &[]);
-    assert_eq!(
-        twice.simulated.value,
-        Some(BOTH + Duration::from_ps(127_920_000))
-    );
+    assert_eq!(twice.simulated.value, Some(BOTH + Duration::from_ps(127_920_000)));
 }
 
 /// Oracle: the sum in the column of a check, and by hand: twice 27.92 us.
@@ -139,13 +108,8 @@ fn bounds_alone_are_judged() {
     let alone = |names: &str, max: &str| {
         let scenario = scenario(&format!("  - {{ sum: [{names}], max: {max} }}\n"));
         let analysis = rtether::bound::analyze(&scenario);
-        let [sum] = rtether::sums::proved(&scenario, &analysis)
-            .try_into()
-            .unwrap();
-        let text = rtether::bound::Bounds {
-            scenario: &scenario,
-            analysis: &analysis,
-        };
+        let [sum] = rtether::sums::proved(&scenario, &analysis).try_into().unwrap();
+        let text = rtether::bound::Bounds { scenario: &scenario, analysis: &analysis };
         (sum, text.json())
     };
     let (sum, document) = alone("request, request", "55.84 us");
@@ -167,9 +131,7 @@ fn latencies_alone_are_judged() {
     let scenario = scenario("  - { sum: [reply, request], max: 100 us }\n");
     let judge = |latencies: [i64; 2]| {
         let streams = latencies.map(|us| ((us > 0).then_some(Duration::from_us(us)), 10));
-        let [sum] = rtether::sums::observed(&scenario, &streams)
-            .try_into()
-            .unwrap();
+        let [sum] = rtether::sums::observed(&scenario, &streams).try_into().unwrap();
         (sum.added.standing, sum.margin())
     };
     let left = |us| Some(Duration::from_us(us));
@@ -191,20 +153,11 @@ fn a_sum_with_nothing_delivered_has_no_answer() {
 fn a_measured_sum_is_judged() {
     let (checked, held) = judge("request, reply", "300 us", &[Some(100), Some(200), None]);
     assert_eq!(held.measured.value, Some(Duration::from_us(300)));
-    assert_eq!(
-        (held.verdict, checked.conclusion),
-        (Verdict::Ok, Conclusion::Met)
-    );
+    assert_eq!((held.verdict, checked.conclusion), (Verdict::Ok, Conclusion::Met));
     let (checked, late) = judge("request, reply", "300 us", &[Some(101), Some(200), None]);
-    assert_eq!(
-        (late.failed, late.margin),
-        (Some(Column::Measured), Some(Duration::from_us(-1)))
-    );
+    assert_eq!((late.failed, late.margin), (Some(Column::Measured), Some(Duration::from_us(-1))));
     let responsible = late.responsible.unwrap();
-    assert_eq!(
-        (responsible.flow.as_str(), responsible.hop),
-        ("reply", None)
-    );
+    assert_eq!((responsible.flow.as_str(), responsible.hop), ("reply", None));
     assert_eq!(checked.conclusion, Conclusion::Failed);
     let (_, open) = judge("request, reply", "300 us", &[Some(1), None, None]);
     assert_eq!(open.verdict, Verdict::NoAnswer);
@@ -217,21 +170,12 @@ fn a_sum_is_in_every_format() {
     let verdicts = Verdicts::from(&checked);
     let csv = verdicts.rows().csv();
     let last = csv.lines().last().unwrap();
-    assert!(
-        last.starts_with("\"sum of request, reply\",,,,late,100000,"),
-        "{last}"
-    );
+    assert!(last.starts_with("\"sum of request, reply\",,,,late,100000,"), "{last}");
     let document = report::json::document(&checked, report::json::Options::default());
     let sum = &document["sums"][0];
     assert_eq!(sum["name"], "sum of request, reply");
-    assert_eq!(
-        (&sum["sim"]["max_ns"], &sum["margin_ns"]),
-        (&155_840.into(), &(-55_840).into())
-    );
-    assert_eq!(
-        (&sum["verdict"], &sum["basis"]["bound"]),
-        (&"late".into(), &"not-proved".into())
-    );
+    assert_eq!((&sum["sim"]["max_ns"], &sum["margin_ns"]), (&155_840.into(), &(-55_840).into()));
+    assert_eq!((&sum["verdict"], &sum["basis"]["bound"]), (&"late".into(), &"not-proved".into()));
     assert_eq!(sum["responsible"]["place"], "receive stack of c");
     let markdown = verdicts.markdown();
     assert!(markdown.contains("| sum of request, reply |"), "{markdown}");
@@ -266,22 +210,12 @@ accept:
 run: { for: 20 ms }
 ";
     let scenario = load("test.yaml", text).scenario.unwrap();
-    let question = Question {
-        which: Which::Trunks,
-        recovery: None,
-    };
+    let question = Question { which: Which::Trunks, recovery: None };
     let failures = fail::judge(&scenario, question, &Progress::default()).unwrap();
-    let told = failures
-        .rows
-        .iter()
-        .map(|row| (row.late_sums, row.conclusion));
+    let told = failures.rows.iter().map(|row| (row.late_sums, row.conclusion));
     // By hand: 2 x (3 x 8.96 + 2 x 10) us = 93.76 us, and 131.68 us through three switches.
     assert_eq!(
         told.collect::<Vec<_>>(),
-        [
-            (Some(0), Conclusion::Met),
-            (Some(1), Conclusion::Failed),
-            (Some(0), Conclusion::Met)
-        ]
+        [(Some(0), Conclusion::Met), (Some(1), Conclusion::Failed), (Some(0), Conclusion::Met)]
     );
 }

@@ -22,10 +22,7 @@ fn plant(switches: usize, flows: &[[usize; 2]]) -> String {
     }
     text.push_str("links:\n");
     for switch in 0..switches {
-        let _ = writeln!(
-            text,
-            "  - {{ ends: [s{switch}, \"w{switch}:5\"], rate: 100 Mbit/s }}"
-        );
+        let _ = writeln!(text, "  - {{ ends: [s{switch}, \"w{switch}:5\"], rate: 100 Mbit/s }}");
     }
     for switch in 1..switches {
         let (above, port) = ((switch - 1) / 3, 1 + (switch - 1) % 3);
@@ -61,12 +58,7 @@ fn distance([mut a, mut b]: [usize; 2]) -> i64 {
 /// apart.
 #[test]
 fn ten_thousand_switches_are_crossed() {
-    let flows = [
-        [SWITCHES - 1, 3_333],
-        [4_000, 4_001],
-        [1, 9_000],
-        [7_000, 0],
-    ];
+    let flows = [[SWITCHES - 1, 3_333], [4_000, 4_001], [1, 9_000], [7_000, 0]];
     let loaded = load("tree.yaml", &plant(SWITCHES, &flows));
     let scenario = loaded.into_scenario().unwrap();
     let checked = check(&scenario, Options::default()).unwrap();

@@ -58,16 +58,9 @@ fn packets_under_way_past_their_deadline_are_late() {
     let text = Verdicts::from(&checked).render(Format::Table, Screen::default());
     let header = text.lines().nth(1).unwrap();
     assert!(header.contains("missed"), "{text}");
-    let row: Vec<&str> = text
-        .lines()
-        .find(|line| line.starts_with(" low"))
-        .unwrap()
-        .split_whitespace()
-        .collect();
-    assert!(
-        row.windows(2).any(|pair| pair == ["0", "100"]),
-        "lost, missed: {text}"
-    );
+    let row: Vec<&str> =
+        text.lines().find(|line| line.starts_with(" low")).unwrap().split_whitespace().collect();
+    assert!(row.windows(2).any(|pair| pair == ["0", "100"]), "lost, missed: {text}");
     assert!(checked.summary().contains(reason), "{}", checked.summary());
     let document = json::document(&checked, json::Options::default());
     assert!(document["flows"][0]["margin_ns"].is_null());
@@ -117,11 +110,7 @@ accept: [{{ flow: low, {accept} }}]
 "
         ));
         assert_eq!(assessments[0].verdict, Verdict::NoAnswer, "{accept}");
-        assert_eq!(
-            assessments[0].reasons,
-            ["no packet was released"],
-            "{accept}"
-        );
+        assert_eq!(assessments[0].reasons, ["no packet was released"], "{accept}");
     }
 }
 
@@ -132,10 +121,7 @@ fn the_summary_says_which_deadlines_are_not_judged() {
         starved("accept: [{ flow: low, lost: 0 }]", "run: { for: 1 s }");
     let checked = Checked::new(scenario.clone(), results.clone(), assessments.clone());
     let summary = checked.summary();
-    assert!(
-        summary.contains("The deadline of 1 stream is not judged."),
-        "{summary}"
-    );
+    assert!(summary.contains("The deadline of 1 stream is not judged."), "{summary}");
 }
 
 /// Oracle: the names as written in scenario files.
@@ -183,10 +169,7 @@ fn margin_and_blame_are_those_of_the_requirement_that_failed() {
     let bound = analysis.streams[0].bound.as_ref().unwrap();
     assert_eq!(f.verdict, Verdict::NotProved);
     assert_eq!(f.failed, Some(Column::Bound));
-    assert_eq!(
-        f.margin,
-        Some(scenario.flows[0].deadline.unwrap() - bound.latency)
-    );
+    assert_eq!(f.margin, Some(scenario.flows[0].deadline.unwrap() - bound.latency));
     assert!(f.margin.unwrap().is_negative());
     let blame = f.responsible.unwrap();
     let hop = bound.responsible().unwrap();
@@ -198,10 +181,7 @@ fn margin_and_blame_are_those_of_the_requirement_that_failed() {
     let summary = checked.summary();
     assert!(summary.contains("1 proved, 1 not proved"), "{summary}");
     assert!(!summary.contains("late"), "{summary}");
-    assert!(
-        summary.contains("% of the bound in the switch queue of sw to c"),
-        "{summary}"
-    );
+    assert!(summary.contains("% of the bound in the switch queue of sw to c"), "{summary}");
     let document = json::document(&checked, json::Options::default());
     let flow = &document["flows"][0];
     assert_eq!(flow["verdict"], "not-proved");
@@ -239,11 +219,7 @@ fn what_held_does_not_look_like_a_proof() {
     assert!(page.contains("1 proved, 1 held so far, not proved"));
 
     let alone = assess(&scenario, &results);
-    assert!(
-        alone
-            .iter()
-            .all(|one| one.standing() == Standing::Held { packets: 200 })
-    );
+    assert!(alone.iter().all(|one| one.standing() == Standing::Held { packets: 200 }));
     assert!(alone.iter().all(|one| one.bound == Standing::Unjudged));
 }
 
@@ -264,22 +240,10 @@ fn a_measured_miss_is_a_miss() {
     let text = |accept: &str| format!("{TIGHT}{accept}\n");
     for (accept, verdict) in [
         ("", Verdict::Late),
-        (
-            "accept: [{ flow: f, sim: { max: deadline } }]",
-            Verdict::Late,
-        ),
-        (
-            "accept: [{ flow: f, sim: 1 s, live: deadline }]",
-            Verdict::Late,
-        ),
-        (
-            "accept: [{ flow: f, sim: deadline, live: 1 ms }]",
-            Verdict::Ok,
-        ),
-        (
-            "accept: [{ flow: f, sim: deadline, live: { p50: 1 ms } }]",
-            Verdict::Ok,
-        ),
+        ("accept: [{ flow: f, sim: { max: deadline } }]", Verdict::Late),
+        ("accept: [{ flow: f, sim: 1 s, live: deadline }]", Verdict::Late),
+        ("accept: [{ flow: f, sim: deadline, live: 1 ms }]", Verdict::Ok),
+        ("accept: [{ flow: f, sim: deadline, live: { p50: 1 ms } }]", Verdict::Ok),
     ] {
         let (scenario, _, mut assessments) = judged(&text(accept));
         let mut slow = judged(&text(accept).replace("receive: 100 us", "receive: 178 us")).1;
@@ -294,11 +258,7 @@ fn a_measured_miss_is_a_miss() {
             assert_eq!(f.measured, Standing::Late);
             assert!(matches!(f.simulated, Standing::Held { .. }));
             assert!(f.margin.unwrap().is_negative());
-            assert!(
-                f.reasons[0].starts_with("measured: max 3"),
-                "{:?}",
-                f.reasons
-            );
+            assert!(f.reasons[0].starts_with("measured: max 3"), "{:?}", f.reasons);
             assert_eq!(f.responsible, None, "nobody knows where");
         }
     }
@@ -376,10 +336,7 @@ run: {{ for: 1 us, overload: allow }}
         }
         let checked = Checked::new(scenario, results, assessments);
         let said = checked.summary();
-        assert!(
-            said.starts_with("NO ANSWER. 1 stream: 1 no-answer"),
-            "{accept}: {said}"
-        );
+        assert!(said.starts_with("NO ANSWER. 1 stream: 1 no-answer"), "{accept}: {said}");
     }
 }
 
@@ -419,26 +376,13 @@ fn what_is_found_above_its_bound_is_a_contradiction() {
             responsible: stream.record.worst.unwrap().responsible,
             dropped,
         };
-        let search = Search {
-            tried: 1,
-            seed: 1,
-            is_cut: false,
-            streams: 1,
-            later: 1,
-            unconfirmed: 0,
-        };
+        let search =
+            Search { tried: 1, seed: 1, is_cut: false, streams: 1, later: 1, unconfirmed: 0 };
         let found = vec![Some(found), None];
         add_found(&mut checked, Outcome { search, found });
-        assert_eq!(
-            (checked.conclusion.word(), checked.conclusion.code()),
-            (word, code)
-        );
+        assert_eq!((checked.conclusion.word(), checked.conclusion.code()), (word, code));
         assert!(checked.summary().starts_with(&format!("{word}. ")));
-        let notes: Vec<&str> = checked
-            .notes
-            .iter()
-            .map(|note| note.text.as_str())
-            .collect();
+        let notes: Vec<&str> = checked.notes.iter().map(|note| note.text.as_str()).collect();
         let said = notes
             .iter()
             .any(|text| text.contains("exceeds its proved bound") || text.contains("found lost"));

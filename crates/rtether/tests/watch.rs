@@ -82,10 +82,7 @@ fn traffic_of_the_plan_raises_no_alert() {
     assert_eq!(told(&alerts), [], "{alerts:?}");
     assert!(!outcome.deviates());
     // The alarm has not come, and need not.
-    assert_eq!(
-        alerts[0].text.split(" from").next(),
-        Some("learned 5 of 6 planned flows")
-    );
+    assert_eq!(alerts[0].text.split(" from").next(), Some("learned 5 of 6 planned flows"));
     let json: serde_json::Value = serde_json::from_str(&outcome.json()).unwrap();
     assert_eq!(json["deviates"], false);
     assert_eq!(json["flows"][0]["name"], "samples");
@@ -95,12 +92,7 @@ fn traffic_of_the_plan_raises_no_alert() {
 fn each_fault_is_found_by_its_name_and_in_time() {
     let clean = traffic(50, 2);
     for (number, fault) in Bay::faults().into_iter().enumerate() {
-        let Fault {
-            flow,
-            does,
-            deviation,
-            within,
-        } = fault;
+        let Fault { flow, does, deviation, within } = fault;
         let mut all = clean.clone();
         let when = bay().spoil(&mut all, flow, does, DAY + 20 * SECOND);
         let (alerts, outcome) = watch(&all);
@@ -114,13 +106,8 @@ fn each_fault_is_found_by_its_name_and_in_time() {
         };
         let found_as = (first.flow.as_str(), first.deviation.map(Deviation::name));
         assert_eq!(found_as, (name, Some(deviation)), "{number}");
-        assert!(
-            (when..=when + within).contains(&first.at),
-            "{number}: {first:?}"
-        );
-        let others = found
-            .iter()
-            .filter(|alert| alert.flow != name && alert.flow != flow);
+        assert!((when..=when + within).contains(&first.at), "{number}: {first:?}");
+        let others = found.iter().filter(|alert| alert.flow != name && alert.flow != flow);
         assert_eq!(others.count(), 0, "{number}: {found:?}");
         assert!(outcome.deviates());
     }
@@ -154,10 +141,7 @@ fn what_deviates_from_the_begin_is_told_once() {
         }
     }
     let (alerts, _) = watch(&all);
-    assert_eq!(
-        told(&alerts),
-        [("heartbeat", "priority"), ("status", "missing")]
-    );
+    assert_eq!(told(&alerts), [("heartbeat", "priority"), ("status", "missing")]);
 }
 
 /// Oracle: the limits of the module, and the size of what they allow.
@@ -189,16 +173,9 @@ fn strangers_and_alerts_are_limited() {
     watch.tick(begin + 11 * SECOND, begin + 11 * SECOND, &mut tell);
     let outcome = watch.outcome();
     assert!(alerts <= 200, "{alerts}");
-    assert_eq!(
-        outcome.flows.iter().filter(|flow| !flow.is_planned).count(),
-        1000
-    );
+    assert_eq!(outcome.flows.iter().filter(|flow| !flow.is_planned).count(), 1000);
     assert_eq!(outcome.counts.forgotten, 49_000);
-    assert!(
-        remarks
-            .iter()
-            .any(|text| text.ends_with("more alerts are counted and not shown"))
-    );
+    assert!(remarks.iter().any(|text| text.ends_with("more alerts are counted and not shown")));
 }
 
 /// Oracle: the plan of the test; whether a frame of a sporadic flow is missing, only its talker knows.
@@ -268,12 +245,7 @@ fn ten_million_frames_hide_and_invent_nothing() {
     for (number, fault) in (0..).zip(faults) {
         let begin = number * PART;
         let mut all = bay().traffic(DAY, begin..begin + PART, 7 + number.unsigned_abs());
-        bay().spoil(
-            &mut all,
-            fault.flow,
-            fault.does,
-            DAY + (begin + 400) * SECOND,
-        );
+        bay().spoil(&mut all, fault.flow, fault.does, DAY + (begin + 400) * SECOND);
         show(&mut watch, &all, &mut alerts);
         // A frame under another address is missing in its own flow.
         let also = (fault.deviation == "not-planned").then_some(("samples", "missing"));
@@ -290,9 +262,8 @@ fn ten_million_frames_hide_and_invent_nothing() {
 fn any_frames_are_survived_and_counted() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/watch");
     let entries = std::fs::read_dir(root).expect("a corpus").flatten();
-    let corpus: Vec<Vec<u8>> = entries
-        .map(|entry| std::fs::read(entry.path()).expect("readable"))
-        .collect();
+    let corpus: Vec<Vec<u8>> =
+        entries.map(|entry| std::fs::read(entry.path()).expect("readable")).collect();
     let frames: u64 = corpus.iter().map(|octets| watched::check(octets)).sum();
     assert!(frames > 50, "{frames}");
     let mut dice = Dice::new(22);

@@ -66,9 +66,7 @@ impl Page {
         }
         html::push_html(&mut page.body, shown.into_iter());
         // Wide tables scroll by themselves, not the page.
-        page.body = page
-            .body
-            .replace("<table>", "<div class=\"scroll\"><table>");
+        page.body = page.body.replace("<table>", "<div class=\"scroll\"><table>");
         page.body = page.body.replace("</table>", "</table></div>");
         if let Some(first) = page.sections.iter().find(|own| !own.heading.is_empty()) {
             page.title.clone_from(&first.heading);
@@ -85,33 +83,14 @@ impl Page {
         anchors: &mut Anchors,
     ) -> Event<'a> {
         match event {
-            Event::Start(Tag::Heading {
-                level,
-                classes,
-                attrs,
-                ..
-            }) => {
+            Event::Start(Tag::Heading { level, classes, attrs, .. }) => {
                 let heading = plain(rest);
                 let anchor = anchors.of(&heading);
                 let id = Some(CowStr::from(anchor.clone()));
-                self.sections.push(Section {
-                    anchor,
-                    heading,
-                    text: String::new(),
-                });
-                Event::Start(Tag::Heading {
-                    level,
-                    id,
-                    classes,
-                    attrs,
-                })
+                self.sections.push(Section { anchor, heading, text: String::new() });
+                Event::Start(Tag::Heading { level, id, classes, attrs })
             }
-            Event::Start(Tag::Link {
-                link_type,
-                dest_url,
-                title,
-                id,
-            }) => Event::Start(Tag::Link {
+            Event::Start(Tag::Link { link_type, dest_url, title, id }) => Event::Start(Tag::Link {
                 link_type,
                 dest_url: self.link(path, &dest_url).into(),
                 title,
@@ -147,9 +126,8 @@ impl Page {
 
     /// Returns where a link leads in the book.
     fn link(&mut self, path: &str, target: &str) -> String {
-        let (file, anchor) = target
-            .split_once('#')
-            .map_or((target, None), |(file, anchor)| (file, Some(anchor)));
+        let (file, anchor) =
+            target.split_once('#').map_or((target, None), |(file, anchor)| (file, Some(anchor)));
         let Some(whole) = within(path, file) else {
             return target.to_owned();
         };
@@ -247,15 +225,8 @@ mod tests {
         let anchors: Vec<&str> = page.sections.iter().map(|own| &*own.anchor).collect();
         assert_eq!(anchors, ["", "a-page", "why-and-why", "why-and-why-1"]);
         assert!(page.sections[1].text.contains("Of words."));
-        assert!(
-            page.body.contains("<h2 id=\"why-and-why\">"),
-            "{}",
-            page.body
-        );
-        assert!(
-            page.body
-                .contains("href=\"../../docs/models/bounds.html#x\"")
-        );
+        assert!(page.body.contains("<h2 id=\"why-and-why\">"), "{}", page.body);
+        assert!(page.body.contains("href=\"../../docs/models/bounds.html#x\""));
         assert!(page.body.contains("rtether/tree/main/packaging/systemd"));
         assert!(page.body.contains("<div class=\"scroll\"><table>"));
         assert!(!page.body.contains("remark") && !page.body.contains("of two lines"));

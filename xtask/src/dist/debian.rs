@@ -68,10 +68,7 @@ fn page_of(name: &str) -> String {
 /// Returns what the program prints; the width of help does not depend on a terminal.
 fn say(program: &Path, arguments: &[&str]) -> Result<String> {
     let mut command = Command::new(program);
-    command
-        .args(arguments)
-        .env("COLUMNS", "100")
-        .env("NO_COLOR", "1");
+    command.args(arguments).env("COLUMNS", "100").env("NO_COLOR", "1");
     let output = command.stdin(Stdio::null()).output();
     let output = output.with_context(|| format!("running {}", program.display()))?;
     if !output.status.success() {
@@ -101,11 +98,7 @@ impl Package<'_> {
         for (path, text) in &self.pages.0 {
             tree.write_text(path, text)?;
         }
-        tree.write(
-            "DEBIAN/control",
-            self.control(&tree.size()?).as_bytes(),
-            "644",
-        )?;
+        tree.write("DEBIAN/control", self.control(&tree.size()?).as_bytes(), "644")?;
         let name = format!("{PREFIX}{}_{}.deb", self.version, self.architecture);
         tree.pack(&folder.join(&name), self.epoch)?;
         Ok(Ok(name))
@@ -139,18 +132,11 @@ mod tests {
             epoch: "0",
         };
         let text = package.control("9");
-        for field in [
-            "Version: 1.2.3\n",
-            "Architecture: arm64\n",
-            "Installed-Size: 9\n",
-        ] {
+        for field in ["Version: 1.2.3\n", "Architecture: arm64\n", "Installed-Size: 9\n"] {
             assert!(text.contains(field), "{text}");
         }
         // Lines of the description after the first are indented.
         let (_, rest) = text.split_once("Description: ").unwrap();
-        assert!(
-            rest.lines().skip(1).all(|line| line.starts_with(' ')),
-            "{text}"
-        );
+        assert!(rest.lines().skip(1).all(|line| line.starts_with(' ')), "{text}");
     }
 }

@@ -95,9 +95,7 @@ fn build_and_run(repo: &Repo, root: &Root, folder: &Path, packages: &[&String]) 
     let place = root.path("/opt/try");
     std::fs::create_dir_all(&place).context("making a folder")?;
     let mut install = Command::new("chroot");
-    install
-        .arg(root.path("/"))
-        .args(["dpkg", "--log=/dev/null", "--install"]);
+    install.arg(root.path("/")).args(["dpkg", "--log=/dev/null", "--install"]);
     for name in packages {
         std::fs::copy(folder.join(name), place.join(name)).context("copying a package")?;
         install.arg(format!("/opt/try/{name}"));

@@ -42,12 +42,8 @@ impl Library {
         }
         let files = c_library::build(repo, &no_paths(repo)?)?;
         let find = |ending: &str| {
-            let found = files
-                .iter()
-                .find(|file| file.extension().is_some_and(|own| own == ending));
-            found
-                .cloned()
-                .with_context(|| format!("no library .{ending}"))
+            let found = files.iter().find(|file| file.extension().is_some_and(|own| own == ending));
+            found.cloned().with_context(|| format!("no library .{ending}"))
         };
         Ok(Ok(Self {
             version: version.to_owned(),
@@ -79,16 +75,9 @@ impl Library {
         let tree = Tree::new(folder);
         let header = repo.read(HEADER).context("there is no header")?;
         tree.write_text("usr/include/rtether.h", &header)?;
-        tree.write(
-            &format!("{place}/librtether.a"),
-            &read(&self.archive)?,
-            "644",
-        )?;
+        tree.write(&format!("{place}/librtether.a"), &read(&self.archive)?, "644")?;
         tree.link(&format!("{place}/librtether.so"), SO_NAME)?;
-        tree.write_text(
-            &format!("{place}/pkgconfig/rtether.pc"),
-            &self.description(),
-        )?;
+        tree.write_text(&format!("{place}/pkgconfig/rtether.pc"), &self.description())?;
         self.finish(repo, &tree, "librtether-dev", &self.control_dev())?;
         let builds = name("librtether-dev");
         tree.pack(&folder.join(&builds), epoch)?;
@@ -150,9 +139,7 @@ fn needed(shared: &[u8]) -> Option<String> {
     let named = places.filter(|(_, octets)| *octets == MARK);
     let versions = named.filter_map(|(at, _)| {
         let rest = shared.get(at + MARK.len()..)?;
-        let digits = rest
-            .iter()
-            .take_while(|octet| octet.is_ascii_digit() || **octet == b'.');
+        let digits = rest.iter().take_while(|octet| octet.is_ascii_digit() || **octet == b'.');
         let text: String = digits.map(|octet| char::from(*octet)).collect();
         let parts: Option<Vec<u32>> = text.split('.').map(|part| part.parse().ok()).collect();
         parts

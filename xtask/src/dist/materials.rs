@@ -55,18 +55,12 @@ fn collect(
     let by_id = |list: &'static str, place: &'static str| -> BTreeMap<String, Value> {
         let all = metadata.pointer(list).and_then(Value::as_array);
         let all = all.into_iter().flatten();
-        all.filter_map(|one| Some((one[place].as_str()?.to_owned(), one.clone())))
-            .collect()
+        all.filter_map(|one| Some((one[place].as_str()?.to_owned(), one.clone()))).collect()
     };
     let packages = by_id("/packages", "id");
     let nodes = by_id("/resolve/nodes", "id");
     let first = packages.iter().find(|(_, one)| one["name"] == PACKAGE);
-    let mut pending = vec![
-        first
-            .context("the command is not in the metadata")?
-            .0
-            .clone(),
-    ];
+    let mut pending = vec![first.context("the command is not in the metadata")?.0.clone()];
     let mut seen = BTreeSet::new();
     while let Some(id) = pending.pop() {
         if !seen.insert(id.clone()) {

@@ -198,20 +198,14 @@ impl Place {
             is_linux: target.debian.is_some(),
         };
         if !place.is_linux {
-            let Some(wine) = provide_one(
-                &["wine"],
-                &["wine", "wine64"],
-                "to run programs for Windows",
-            ) else {
+            let Some(wine) =
+                provide_one(&["wine"], &["wine", "wine64"], "to run programs for Windows")
+            else {
                 return Ok(Err("needs wine".to_owned()));
             };
             let mut library = Command::new("x86_64-w64-mingw32-gcc");
-            library
-                .args(["-shared", "-o"])
-                .arg(place.folder.0.join("bcryptprimitives.dll"));
-            library
-                .arg(repo.root.join("xtask/src/dist/prng.c"))
-                .arg("-ladvapi32");
+            library.args(["-shared", "-o"]).arg(place.folder.0.join("bcryptprimitives.dll"));
+            library.arg(repo.root.join("xtask/src/dist/prng.c")).arg("-ladvapi32");
             if !succeeds(&mut library)? {
                 bail!("the library for Wine does not build; see above");
             }
@@ -253,9 +247,7 @@ impl Place {
                 arguments.extend(SHORT);
             }
             let mut command = Command::new(reference);
-            command
-                .args(&arguments)
-                .current_dir(repo.root.join("scenarios"));
+            command.args(&arguments).current_dir(repo.root.join("scenarios"));
             let expected = outcome(&mut command)?;
             if self.say(&arguments)? != expected {
                 bail!("`rtether {}` says something else", arguments.join(" "));
@@ -269,30 +261,20 @@ impl Place {
     /// Runs the program; returns whether it succeeded, and what it printed.
     fn say(&self, arguments: &[&str]) -> Result<(bool, String)> {
         let mut command = Command::new(&self.words[0]);
-        command
-            .args(&self.words[1..])
-            .args(arguments)
-            .current_dir(&self.folder.0);
+        command.args(&self.words[1..]).args(arguments).current_dir(&self.folder.0);
         if !self.is_linux {
             // A system of its own, without the windows that it would ask for.
             let prefix = self.folder.0.join("wine");
             command.env("WINEPREFIX", prefix).env("WINEDEBUG", "-all");
-            command
-                .env("WINEDLLOVERRIDES", "mscoree,mshtml=")
-                .env_remove("DISPLAY");
+            command.env("WINEDLLOVERRIDES", "mscoree,mshtml=").env_remove("DISPLAY");
         }
         outcome(&mut command)
     }
 }
 
 fn outcome(command: &mut Command) -> Result<(bool, String)> {
-    let output = command
-        .stdin(Stdio::null())
-        .stderr(Stdio::null())
-        .process_group(0);
-    let output = output
-        .output()
-        .with_context(|| format!("running {command:?}"))?;
+    let output = command.stdin(Stdio::null()).stderr(Stdio::null()).process_group(0);
+    let output = output.output().with_context(|| format!("running {command:?}"))?;
     // Exit code 1 is the verdict; an error prints nothing.
     let text = String::from_utf8_lossy(&output.stdout).replace("\r\n", "\n");
     Ok((output.status.success(), text))
@@ -380,9 +362,7 @@ fn repeat(repo: &Repo, made: &Made, choice: &Choice) -> Result<()> {
             fs::copy(&from, &to).with_context(|| format!("copying {path}"))?;
         }
     }
-    let copy = Repo {
-        root: scratch.0.clone(),
-    };
+    let copy = Repo { root: scratch.0.clone() };
     let (folder, epoch) = (scratch.0.join("packages"), super::epoch(repo));
     let again = make(&copy, &folder, &epoch, choice, made.counts.as_deref())?;
     if made.names != again.names {

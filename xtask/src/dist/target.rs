@@ -84,11 +84,7 @@ impl Target {
         if let Some(lack) = self.lack(repo) {
             return Ok(Err(lack));
         }
-        let build = Build {
-            triple: self.triple,
-            flags: &self.all_flags(repo)?,
-            counts,
-        };
+        let build = Build { triple: self.triple, flags: &self.all_flags(repo)?, counts };
         build.run(repo).map(Ok)
     }
 

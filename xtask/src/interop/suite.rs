@@ -25,10 +25,9 @@ pub(crate) struct Suite {
 /// that one side does not claim.
 pub(super) fn run(suite: &Suite, ours: &Path) -> Result<bool> {
     let pairs = match &suite.peer {
-        Some(peer) => vec![
-            ("publisher", ours, peer.as_path()),
-            ("subscriber", peer.as_path(), ours),
-        ],
+        Some(peer) => {
+            vec![("publisher", ours, peer.as_path()), ("subscriber", peer.as_path(), ours)]
+        }
         None => vec![("publisher and subscriber", ours, ours)],
     };
     let mut is_good = true;
@@ -48,25 +47,13 @@ fn cases(suite: &Suite, publisher: &Path, subscriber: &Path) -> Result<Tally> {
     let folder = suite.folder.canonicalize();
     let folder = folder.with_context(|| format!("looking for {}", suite.folder.display()))?;
     let own = folder.join("venv/bin/python");
-    let python = if own.exists() {
-        own
-    } else {
-        PathBuf::from("python3")
-    };
+    let python = if own.exists() { own } else { PathBuf::from("python3") };
     let report = std::env::temp_dir().join(format!("rtether-suite-{}.xml", std::process::id()));
     let mut script = Command::new(python)
         .args(["-u", SCRIPT, "-P"])
-        .arg(
-            publisher
-                .canonicalize()
-                .context("looking for the publisher")?,
-        )
+        .arg(publisher.canonicalize().context("looking for the publisher")?)
         .arg("-S")
-        .arg(
-            subscriber
-                .canonicalize()
-                .context("looking for the subscriber")?,
-        )
+        .arg(subscriber.canonicalize().context("looking for the subscriber")?)
         .arg("-o")
         .arg(&report)
         .args(&suite.rest)
@@ -116,11 +103,7 @@ impl Tally {
             Some((name, has_passed))
         });
         if let Some((name, has_passed)) = ended {
-            self.cases.push(Case {
-                name: name.to_owned(),
-                has_passed,
-                is_unsupported: false,
-            });
+            self.cases.push(Case { name: name.to_owned(), has_passed, is_unsupported: false });
             return;
         }
         let code = line.rsplit_once("Code found: ").map(|(_, code)| code);
@@ -144,11 +127,7 @@ impl Tally {
             *passed += u32::from(case.has_passed);
             *all += 1;
             if !case.has_passed {
-                let why = if case.is_unsupported {
-                    "not supported"
-                } else {
-                    "failed"
-                };
+                let why = if case.is_unsupported { "not supported" } else { "failed" };
                 others.push(format!("  {}: {why}\n", case.name));
             }
         }

@@ -44,10 +44,7 @@ pub(super) struct Choice {
 impl Choice {
     /// Chooses everything.
     pub(super) fn everything(reason: &str) -> Self {
-        Self {
-            everything: Some(reason.to_owned()),
-            ..Self::default()
-        }
+        Self { everything: Some(reason.to_owned()), ..Self::default() }
     }
 
     /// Returns whether no program was chosen.
@@ -63,19 +60,15 @@ impl Choice {
         let packages = self.packages.keys();
         let packages = packages.chain(self.programs.keys().map(|(package, _)| package));
         let packages: BTreeSet<&String> = packages.collect();
-        let arguments = packages
-            .into_iter()
-            .flat_map(|name| ["--package".to_owned(), name.clone()]);
+        let arguments =
+            packages.into_iter().flat_map(|name| ["--package".to_owned(), name.clone()]);
         arguments.collect()
     }
 
     /// Returns the packages whose examples in the documentation may have changed, as arguments of
     /// cargo; none if there are none.
     pub(super) fn documented(&self) -> Vec<String> {
-        let whole = Self {
-            programs: BTreeMap::new(),
-            ..self.clone()
-        };
+        let whole = Self { programs: BTreeMap::new(), ..self.clone() };
         whole.arguments()
     }
 
@@ -83,9 +76,7 @@ impl Choice {
     pub(super) fn has(&self, package: &str, label: &str) -> bool {
         self.everything.is_some()
             || self.packages.contains_key(package)
-            || self
-                .programs
-                .contains_key(&(package.to_owned(), label.to_owned()))
+            || self.programs.contains_key(&(package.to_owned(), label.to_owned()))
     }
 
     /// Prints what was chosen, and why.
@@ -137,10 +128,7 @@ fn base(repo: &Repo, since: &Since) -> Result<(String, String)> {
             return Ok((text.trim().to_owned(), (*name).to_owned()));
         }
     }
-    bail!(
-        "no commit in common with {}; name one with `--since REV`",
-        names.join(" or ")
-    )
+    bail!("no commit in common with {}; name one with `--since REV`", names.join(" or "))
 }
 
 fn lines(repo: &Repo, arguments: &[&str]) -> Result<Vec<String>> {
@@ -181,17 +169,13 @@ impl Plan {
         let root = metadata["workspace_root"].as_str().unwrap_or_default();
         let packages = metadata["packages"].as_array().into_iter().flatten();
         let packages = packages.map(|package| Package::read(root, package));
-        let sources = files
-            .iter()
-            .filter(|file| file.path.starts_with("crates/") && is_rust(&file.path));
+        let sources =
+            files.iter().filter(|file| file.path.starts_with("crates/") && is_rust(&file.path));
         let named = sources.flat_map(|file| {
             let paths = named_paths(&file.text);
             paths.map(|path| (file.path.clone(), path.to_owned()))
         });
-        Self {
-            packages: packages.collect(),
-            named: named.collect(),
-        }
+        Self { packages: packages.collect(), named: named.collect() }
     }
 
     fn choose(&self, changed: &[String]) -> Choice {
@@ -214,9 +198,7 @@ impl Plan {
         }
         self.add_dependents(&mut choice);
         let packages = &choice.packages;
-        choice
-            .programs
-            .retain(|(package, _), _| !packages.contains_key(package));
+        choice.programs.retain(|(package, _), _| !packages.contains_key(package));
         choice
     }
 
@@ -225,16 +207,10 @@ impl Plan {
         for package in &self.packages {
             for label in package.programs_of(path) {
                 let program = (package.name.clone(), label);
-                choice
-                    .programs
-                    .entry(program)
-                    .or_insert_with(|| reason.to_owned());
+                choice.programs.entry(program).or_insert_with(|| reason.to_owned());
             }
             if package.is_changed_by(path) {
-                choice
-                    .packages
-                    .entry(package.name.clone())
-                    .or_insert_with(|| reason.to_owned());
+                choice.packages.entry(package.name.clone()).or_insert_with(|| reason.to_owned());
             }
         }
     }
@@ -276,9 +252,8 @@ impl Package {
         let dependencies = package["dependencies"].as_array().into_iter().flatten();
         let ours = dependencies.filter(|used| used["path"].is_string());
         // A package that is used twice is used by more than tests.
-        let mut uses: Vec<(String, bool)> = ours
-            .map(|used| (text(&used["name"]), used["kind"] == "dev"))
-            .collect();
+        let mut uses: Vec<(String, bool)> =
+            ours.map(|used| (text(&used["name"]), used["kind"] == "dev")).collect();
         uses.sort();
         uses.dedup_by(|later, first| later.0 == first.0);
         let targets = package["targets"].as_array().into_iter().flatten();
@@ -332,14 +307,11 @@ fn is_unit_test(file: &str) -> bool {
 
 /// Returns whether a file of a package is not part of what others use.
 fn is_beside(file: &str) -> bool {
-    ["tests", "examples", "benches"]
-        .iter()
-        .any(|folder| is_within(file, folder))
+    ["tests", "examples", "benches"].iter().any(|folder| is_within(file, folder))
 }
 
 fn is_rust(path: &str) -> bool {
-    path.rsplit_once('.')
-        .is_some_and(|(_, ending)| ending == "rs")
+    path.rsplit_once('.').is_some_and(|(_, ending)| ending == "rs")
 }
 
 /// Returns a path without `..`.
@@ -399,23 +371,13 @@ mod tests {
     fn a_source_affects_its_package_and_all_that_use_it() {
         // Oracle: the arrows of ARCHITECTURE.md.
         let choice = chosen(&["crates/rtether-testbed/src/lib.rs"]);
-        let expected = [
-            "rtether-cli",
-            "rtether-papers",
-            "rtether-python",
-            "rtether-testbed",
-        ];
+        let expected = ["rtether-cli", "rtether-papers", "rtether-python", "rtether-testbed"];
         assert_eq!(packages(&choice), expected);
         assert!(choice.has("rtether-cli", "docs") && !choice.has("rtether-sim", "lib"));
         let choice = chosen(&["crates/rtether-rtps-derive/src/lib.rs"]);
         assert!(choice.has("rtether-sim", "it") && !choice.has("rtether-bounds", "lib"));
         let choice = chosen(&["crates/rtether-model/src/lib.rs"]);
-        for user in [
-            "rtether-bounds",
-            "rtether-scenario",
-            "rtether-sim",
-            "rtether-cli",
-        ] {
+        for user in ["rtether-bounds", "rtether-scenario", "rtether-sim", "rtether-cli"] {
             assert!(choice.packages.contains_key(user), "{user}");
         }
         assert!(!choice.packages.contains_key("rtether-rtps"));
@@ -425,18 +387,9 @@ mod tests {
     fn a_test_affects_only_itself() {
         let program = |package: &str, label: &str| (package.to_owned(), label.to_owned());
         for (path, expected) in [
-            (
-                "crates/rtether-sim/tests/it/hub.rs",
-                program("rtether-sim", "it"),
-            ),
-            (
-                "crates/rtether-sim/src/agenda/tests.rs",
-                program("rtether-sim", "lib"),
-            ),
-            (
-                "validation/bounds.rs",
-                program("rtether", "published-bounds"),
-            ),
+            ("crates/rtether-sim/tests/it/hub.rs", program("rtether-sim", "it")),
+            ("crates/rtether-sim/src/agenda/tests.rs", program("rtether-sim", "lib")),
+            ("validation/bounds.rs", program("rtether", "published-bounds")),
         ] {
             let choice = chosen(&[path]);
             assert!(choice.packages.is_empty(), "{path}: {choice:?}");
@@ -448,10 +401,7 @@ mod tests {
     fn a_page_affects_the_programs_that_read_it() {
         let choice = chosen(&["docs/guides/bounds.md"]);
         assert!(choice.packages.is_empty());
-        assert_eq!(
-            choice.arguments(),
-            ["--package".to_owned(), "rtether-cli".to_owned()]
-        );
+        assert_eq!(choice.arguments(), ["--package".to_owned(), "rtether-cli".to_owned()]);
         assert!(choice.has("rtether-cli", "docs") && !choice.has("rtether-cli", "it"));
         assert!(choice.documented().is_empty());
         assert!(chosen(&["docs/reference/results.md"]).has("rtether", "report"));

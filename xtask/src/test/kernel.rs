@@ -52,15 +52,9 @@ fn fetch(folder: &Path) -> Result<()> {
     }
     fs::create_dir_all(folder)?;
     let depends = output(Command::new("apt-cache").args(["depends", PACKAGE]))?;
-    let mut words = depends
-        .split_whitespace()
-        .skip_while(|word| *word != "Depends:");
+    let mut words = depends.split_whitespace().skip_while(|word| *word != "Depends:");
     let package = words.nth(1).context("no such package")?;
-    output(
-        Command::new("apt-get")
-            .args(["download", "-q", package])
-            .current_dir(folder),
-    )?;
+    output(Command::new("apt-get").args(["download", "-q", package]).current_dir(folder))?;
     let mut files = fs::read_dir(folder)?.flatten().map(|entry| entry.path());
     let file = files.next().context("apt-get has left no package")?;
     output(Command::new("dpkg-deb").arg("-x").arg(&file).arg(folder))?;
@@ -72,10 +66,6 @@ fn fetch(folder: &Path) -> Result<()> {
 fn output(command: &mut Command) -> Result<String> {
     let output = command.output().with_context(|| format!("{command:?}"))?;
     let text = |octets: &[u8]| String::from_utf8_lossy(octets).into_owned();
-    ensure!(
-        output.status.success(),
-        "{command:?}: {}",
-        text(&output.stderr)
-    );
+    ensure!(output.status.success(), "{command:?}: {}", text(&output.stderr));
     Ok(text(&output.stdout))
 }

@@ -22,10 +22,8 @@ const BOOK: &str = "RTETHER_BOOK";
 /// Seconds for each fuzz target in a long run.
 const FUZZ_SECONDS: u32 = 120;
 /// Architectures with `AddressSanitizer`, and their targets.
-const SANITIZED: &[(&str, &str)] = &[
-    ("x86_64", "x86_64-unknown-linux-gnu"),
-    ("aarch64", "aarch64-unknown-linux-gnu"),
-];
+const SANITIZED: &[(&str, &str)] =
+    &[("x86_64", "x86_64-unknown-linux-gnu"), ("aarch64", "aarch64-unknown-linux-gnu")];
 
 impl TestRun<'_> {
     /// Runs long tests, one program after the other or side by side, as their classes permit.
@@ -44,9 +42,7 @@ impl TestRun<'_> {
         let Some(programs) = programs else {
             return Ok(false);
         };
-        let page = long
-            .needs_page()
-            .then(|| playground::build_usual(self.repo));
+        let page = long.needs_page().then(|| playground::build_usual(self.repo));
         let page = page.transpose()?;
         let book = page.as_ref().map(|page| book::build_usual(self.repo, page));
         let book = book.transpose()?;
@@ -112,24 +108,14 @@ impl TestRun<'_> {
     /// access checked. The pinned compiler has the sanitizer behind a switch.
     pub(super) fn sanitizers(&mut self) -> Result<bool> {
         self.provide()?;
-        let here = SANITIZED
-            .iter()
-            .find(|(arch, _)| *arch == std::env::consts::ARCH);
+        let here = SANITIZED.iter().find(|(arch, _)| *arch == std::env::consts::ARCH);
         let Some((_, target)) = here.filter(|_| cfg!(target_os = "linux")) else {
-            self.tally
-                .skip("sanitizers: AddressSanitizer is not run on this machine's kind");
+            self.tally.skip("sanitizers: AddressSanitizer is not run on this machine's kind");
             return Ok(true);
         };
         let mut is_good = true;
         for tests in [&["--lib"][..], &["--test", "it", "--test", "c_api"]] {
-            let fixed = [
-                "test",
-                "--no-fail-fast",
-                "--package",
-                "rtether-live",
-                "--features",
-                "c",
-            ];
+            let fixed = ["test", "--no-fail-fast", "--package", "rtether-live", "--features", "c"];
             let mut command = self.repo.cargo(&fixed);
             self.equip(command.args(tests));
             // A library with the sanitizer cannot run under valgrind, which is used in the ordinary
@@ -154,15 +140,13 @@ impl TestRun<'_> {
     /// permits.
     pub(super) fn licenses(&mut self) -> Result<bool> {
         if !upkeep::provide_cargo_command(self.repo, "deny") {
-            self.tally
-                .skip("licenses: needs cargo-deny; run `cargo install --locked cargo-deny`");
+            self.tally.skip("licenses: needs cargo-deny; run `cargo install --locked cargo-deny`");
             return Ok(true);
         }
         let rules = ["deny", "check", "bans", "licenses", "sources"];
         let good = succeeds(&mut self.repo.cargo(&rules))?;
         if !succeeds(&mut self.repo.cargo(&["deny", "fetch", "db"]))? {
-            self.tally
-                .skip("advisories: the list of known flaws cannot be fetched");
+            self.tally.skip("advisories: the list of known flaws cannot be fetched");
             return Ok(good);
         }
         let flawless = succeeds(&mut self.repo.cargo(&["deny", "check", "advisories"]))?;

@@ -29,19 +29,11 @@ impl Tool {
         packages: &'static [&'static str],
         purpose: &'static str,
     ) -> Self {
-        Self {
-            names,
-            variable: None,
-            packages,
-            purpose,
-        }
+        Self { names, variable: None, packages, purpose }
     }
 
     const fn given_in(self, variable: &'static str) -> Self {
-        Self {
-            variable: Some(variable),
-            ..self
-        }
+        Self { variable: Some(variable), ..self }
     }
 }
 
@@ -54,27 +46,13 @@ const TOOLS: &[Tool] = &[
         "to look at the report in a browser",
     )
     .given_in("RTETHER_CHROMIUM"),
-    Tool::named(
-        &["tshark"],
-        &["tshark"],
-        "to read captures with another decoder",
-    )
-    .given_in("RTETHER_TSHARK"),
-    Tool::named(
-        &["ip"],
-        &["iproute2"],
-        "to make hosts on this machine, as root",
-    )
-    .given_in("RTETHER_IP"),
+    Tool::named(&["tshark"], &["tshark"], "to read captures with another decoder")
+        .given_in("RTETHER_TSHARK"),
+    Tool::named(&["ip"], &["iproute2"], "to make hosts on this machine, as root")
+        .given_in("RTETHER_IP"),
     Tool::named(
         &["idlc"],
-        &[
-            "g++",
-            "cyclonedds-dev",
-            "cyclonedds-tools",
-            "libfastrtps-dev",
-            "libfastcdr-dev",
-        ],
+        &["g++", "cyclonedds-dev", "cyclonedds-tools", "libfastrtps-dev", "libfastcdr-dev"],
         "to exchange samples with other implementations of RTPS",
     )
     .given_in("RTETHER_IDLC"),
@@ -95,65 +73,21 @@ const TOOLS: &[Tool] = &[
         &["qemu-system-x86"],
         "to try settings in an emulated machine",
     ),
-    Tool::named(
-        &["cpio"],
-        &["cpio"],
-        "to fill the memory of an emulated machine",
-    ),
-    Tool::named(
-        &["depmod"],
-        &["kmod"],
-        "to give modules to the kernel of an emulated machine",
-    ),
-    Tool::named(
-        &["parallel"],
-        &["parallel"],
-        "to run shards of a study side by side",
-    ),
-    Tool::named(
-        &["slurmctld"],
-        &["slurmctld"],
-        "to run a study as an array of jobs, as root",
-    ),
-    Tool::named(
-        &["slurmd"],
-        &["slurmd"],
-        "to run a study as an array of jobs, as root",
-    ),
-    Tool::named(
-        &["sbatch"],
-        &["slurm-client"],
-        "to run a study as an array of jobs, as root",
-    ),
+    Tool::named(&["cpio"], &["cpio"], "to fill the memory of an emulated machine"),
+    Tool::named(&["depmod"], &["kmod"], "to give modules to the kernel of an emulated machine"),
+    Tool::named(&["parallel"], &["parallel"], "to run shards of a study side by side"),
+    Tool::named(&["slurmctld"], &["slurmctld"], "to run a study as an array of jobs, as root"),
+    Tool::named(&["slurmd"], &["slurmd"], "to run a study as an array of jobs, as root"),
+    Tool::named(&["sbatch"], &["slurm-client"], "to run a study as an array of jobs, as root"),
     Tool::named(&["zsh"], &["zsh"], "to try examples of the help"),
     Tool::named(&["fish"], &["fish"], "to try examples of the help"),
     Tool::named(&["tc"], &["iproute2"], "to put queues on devices, as root"),
-    Tool::named(
-        &["cc"],
-        &["gcc", "libc6-dev"],
-        "to build C programs on the library",
-    ),
+    Tool::named(&["cc"], &["gcc", "libc6-dev"], "to build C programs on the library"),
     Tool::named(&["c++"], &["g++"], "to read the header as C++"),
-    Tool::named(
-        &["ssh"],
-        &["openssh-client"],
-        "to run scenarios between hosts",
-    ),
-    Tool::named(
-        &["ssh-keygen"],
-        &["openssh-client"],
-        "to make keys for hosts of tests",
-    ),
-    Tool::named(
-        &["sshd"],
-        &["openssh-server"],
-        "to reach hosts that tests make on this machine",
-    ),
-    Tool::named(
-        &["systemd-analyze"],
-        &["systemd"],
-        "to check the unit of the shim",
-    ),
+    Tool::named(&["ssh"], &["openssh-client"], "to run scenarios between hosts"),
+    Tool::named(&["ssh-keygen"], &["openssh-client"], "to make keys for hosts of tests"),
+    Tool::named(&["sshd"], &["openssh-server"], "to reach hosts that tests make on this machine"),
+    Tool::named(&["systemd-analyze"], &["systemd"], "to check the unit of the shim"),
     Tool::named(&["kill"], &["procps"], "to send signals to programs"),
     Tool::named(&["sysctl"], &["procps"], "to set up hosts of tests"),
 ];
@@ -259,19 +193,14 @@ impl Tool {
     fn find(&self) -> Option<PathBuf> {
         let given = self.variable.and_then(env::var_os).map(PathBuf::from);
         let search = env::var_os("PATH").unwrap_or_default();
-        given
-            .filter(|path| path.is_file())
-            .or_else(|| find_in(&search, self.names))
+        given.filter(|path| path.is_file()).or_else(|| find_in(&search, self.names))
     }
 
     /// Reports what is missing, and how to get it.
     fn ask(&self) {
         let name = self.names[0];
         println!("{name} is missing; it is needed {}", self.purpose);
-        println!(
-            "help: on Debian or Ubuntu: sudo apt-get install {}",
-            self.packages.join(" ")
-        );
+        println!("help: on Debian or Ubuntu: sudo apt-get install {}", self.packages.join(" "));
         match self.variable {
             Some(variable) => {
                 println!("help: elsewhere install {name} and set {variable} to its path");
@@ -298,11 +227,7 @@ impl Installer {
             apt_get(&["update", "-q"]);
         });
         let _quiet = NoServices::declare();
-        let args = [
-            &["install", "-y", "-q", "--no-install-recommends"],
-            packages,
-        ]
-        .concat();
+        let args = [&["install", "-y", "-q", "--no-install-recommends"], packages].concat();
         apt_get(&args)
     }
 }
@@ -346,9 +271,8 @@ impl Drop for NoServices {
 }
 
 fn find_in(search: &OsStr, names: &[&str]) -> Option<PathBuf> {
-    let candidates = names
-        .iter()
-        .flat_map(|name| env::split_paths(search).map(move |folder| folder.join(name)));
+    let candidates =
+        names.iter().flat_map(|name| env::split_paths(search).map(move |folder| folder.join(name)));
     candidates.into_iter().find(|path| path.is_file())
 }
 
@@ -364,11 +288,7 @@ pub(super) fn apt_get(args: &[&str]) -> bool {
         return false;
     };
     if !output.status.success() {
-        println!(
-            "apt-get {}:\n{}",
-            args.join(" "),
-            String::from_utf8_lossy(&output.stderr)
-        );
+        println!("apt-get {}:\n{}", args.join(" "), String::from_utf8_lossy(&output.stderr));
     }
     output.status.success()
 }
@@ -383,10 +303,8 @@ mod tests {
 
     #[test]
     fn a_tool_is_wanted_when_a_crate_names_it() {
-        let file = |path: &str, text: &str| TextFile {
-            path: path.to_owned(),
-            text: text.to_owned(),
-        };
+        let file =
+            |path: &str, text: &str| TextFile { path: path.to_owned(), text: text.to_owned() };
         let given = "env::var_os(\"RTETHER_TSHARK\")";
         let of_a_crate = [file("crates/rtether/tests/trace.rs", given)];
         assert!(tool("tshark").is_wanted(&of_a_crate));

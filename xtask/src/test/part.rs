@@ -68,43 +68,15 @@ const PARTS: &[(Part, &str, &str)] = &[
         "targets",
         "the library compiles for browsers, a participant for Windows, the command for macOS, engines for bare processors",
     ),
-    (
-        Part::Tests,
-        "tests",
-        "all test programs and the examples in the documentation",
-    ),
+    (Part::Tests, "tests", "all test programs and the examples in the documentation"),
     (Part::Waits, "waits", "of the tests, the programs that wait"),
-    (
-        Part::Computes,
-        "computes",
-        "of the tests, the programs that compute",
-    ),
-    (
-        Part::Measures,
-        "measures",
-        "of the tests, the programs that measure",
-    ),
-    (
-        Part::Documentation,
-        "documentation",
-        "of the tests, the examples in the documentation",
-    ),
+    (Part::Computes, "computes", "of the tests, the programs that compute"),
+    (Part::Measures, "measures", "of the tests, the programs that measure"),
+    (Part::Documentation, "documentation", "of the tests, the examples in the documentation"),
     (Part::Benches, "benches", "one pass over the benchmarks"),
-    (
-        Part::Fuzz,
-        "fuzz",
-        "each fuzz target for two minutes, one per core at once",
-    ),
-    (
-        Part::Sanitizers,
-        "sanitizers",
-        "the live crate and the C library with AddressSanitizer",
-    ),
-    (
-        Part::Licenses,
-        "licenses",
-        "licenses, sources and known flaws of dependencies",
-    ),
+    (Part::Fuzz, "fuzz", "each fuzz target for two minutes, one per core at once"),
+    (Part::Sanitizers, "sanitizers", "the live crate and the C library with AddressSanitizer"),
+    (Part::Licenses, "licenses", "licenses, sources and known flaws of dependencies"),
     (
         Part::Packages,
         "packages",
@@ -245,18 +217,12 @@ const LONG: &[Long] = &[
     Long {
         name: "long-import",
         purpose: "imports: a capture of ten million packets; as many frames watched",
-        tests: &[
-            "rtether-import captures::packets_are_read",
-            "rtether watch::ten_million",
-        ],
+        tests: &["rtether-import captures::packets_are_read", "rtether watch::ten_million"],
     },
     Long {
         name: "long-playground",
         purpose: "the page with rtether in it, in a browser: the results of the command, and its use; the book",
-        tests: &[
-            "rtether-cli playground::page::",
-            "rtether-cli playground::book::",
-        ],
+        tests: &["rtether-cli playground::page::", "rtether-cli playground::book::"],
     },
     Long {
         name: "long-watch",
@@ -296,13 +262,7 @@ const LONG: &[Long] = &[
 
 impl Part {
     /// Parts that run before each change is merged.
-    const USUAL: &[Self] = &[
-        Self::Tidy,
-        Self::Format,
-        Self::Clippy,
-        Self::Targets,
-        Self::Tests,
-    ];
+    const USUAL: &[Self] = &[Self::Tidy, Self::Format, Self::Clippy, Self::Targets, Self::Tests];
     /// The same in a long run, where the tests are run by class.
     const BY_CLASS: &[Self] = &[
         Self::Tidy,

@@ -74,10 +74,7 @@ impl Program {
         let exact = std::iter::once("--exact".to_owned());
         Ok(Self {
             arguments: exact.chain(chosen).collect(),
-            repeat: format!(
-                "RTETHER_NIGHTLY=1 {} -- --include-ignored {prefix}",
-                self.repeat
-            ),
+            repeat: format!("RTETHER_NIGHTLY=1 {} -- --include-ignored {prefix}", self.repeat),
             ..self.clone()
         })
     }
@@ -178,11 +175,7 @@ fn entries(table: &Value) -> Result<Vec<Entry>> {
                 Some((target, prefix)) => (target, Some(prefix.to_owned())),
                 None => (text, None),
             };
-            found.push(Entry {
-                target: target.to_owned(),
-                prefix,
-                class,
-            });
+            found.push(Entry { target: target.to_owned(), prefix, class });
         }
     }
     Ok(found)
@@ -200,9 +193,7 @@ fn split(
     if let Some(entry) = own.iter().find(|entry| entry.prefix.is_none()) {
         rest.class = entry.class;
     }
-    let prefixes = own
-        .iter()
-        .filter_map(|own| Some((own.prefix.as_ref()?, own.class)));
+    let prefixes = own.iter().filter_map(|own| Some((own.prefix.as_ref()?, own.class)));
     let prefixes: Vec<_> = prefixes.collect();
     if prefixes.is_empty() {
         return Ok(vec![rest]);
@@ -212,10 +203,7 @@ fn split(
     // By whole names, since test programs select by any part of a name.
     rest.arguments.push("--exact".to_owned());
     for (prefix, class) in prefixes {
-        let chosen: Vec<&String> = names
-            .iter()
-            .filter(|name| name.starts_with(prefix))
-            .collect();
+        let chosen: Vec<&String> = names.iter().filter(|name| name.starts_with(prefix)).collect();
         if chosen.is_empty() {
             bail!("no test of `{label}` begins with `{prefix}`");
         }
@@ -227,9 +215,7 @@ fn split(
             repeat: format!("{} -- {prefix}", whole.repeat),
             ..whole.clone()
         });
-        let skipped = chosen
-            .iter()
-            .flat_map(|name| ["--skip".to_owned(), (*name).clone()]);
+        let skipped = chosen.iter().flat_map(|name| ["--skip".to_owned(), (*name).clone()]);
         rest.arguments.extend(skipped);
     }
     runs.push(rest);
@@ -238,9 +224,7 @@ fn split(
 
 /// Returns the names of the tests in a test program.
 fn names_in(executable: &str) -> Result<Vec<String>> {
-    let output = Command::new(executable)
-        .args(["--list", "--format", "terse"])
-        .output();
+    let output = Command::new(executable).args(["--list", "--format", "terse"]).output();
     let output = output.with_context(|| format!("running {executable}"))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let names = text.lines().filter_map(|line| line.strip_suffix(": test"));
@@ -275,10 +259,7 @@ mod tests {
     fn a_program_computes_unless_its_package_says_otherwise() {
         let runs = runs_of(&metadata(), &message("lib", "a")).unwrap();
         assert_eq!(runs.len(), 1);
-        assert_eq!(
-            (runs[0].name.as_str(), runs[0].class),
-            ("a lib", Class::Computes)
-        );
+        assert_eq!((runs[0].name.as_str(), runs[0].class), ("a lib", Class::Computes));
         assert_eq!(runs[0].folder, Path::new("/w/a"));
         assert_eq!(runs[0].target(), ("a", "lib"));
         assert_eq!(runs[0].repeat, "cargo test -p a --lib");
@@ -316,11 +297,7 @@ mod tests {
         let mut library = message("lib", "a");
         library["profile"]["test"] = json!(false);
         assert!(runs_of(&metadata(), &library).unwrap().is_empty());
-        assert!(
-            runs_of(&metadata(), &json!({"reason": "build-finished"}))
-                .unwrap()
-                .is_empty()
-        );
+        assert!(runs_of(&metadata(), &json!({"reason": "build-finished"})).unwrap().is_empty());
     }
 
     #[test]

@@ -30,13 +30,7 @@ pub(super) struct Outcome {
 
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            passed,
-            failed,
-            skipped,
-            executions,
-            ..
-        } = self;
+        let Self { passed, failed, skipped, executions, .. } = self;
         write!(f, "{passed} passed, {failed} failed, {skipped} skipped")?;
         if *executions > 0 {
             write!(f, ", {executions} executions")?;
@@ -52,11 +46,7 @@ pub(super) fn write(repo: &Repo, part: Part, outcome: &Outcome) -> Result<()> {
         println!("not recorded: {lack}");
         return Ok(());
     }
-    let status = output(
-        repo,
-        "git",
-        &["status", "--porcelain", "--untracked-files=no"],
-    )?;
+    let status = output(repo, "git", &["status", "--porcelain", "--untracked-files=no"])?;
     let mut changed = status.lines().filter(|line| !line.ends_with(PAGE));
     if let Some(file) = changed.next() {
         println!("not recorded: `{}` is not committed", file.trim());
@@ -67,10 +57,7 @@ pub(super) fn write(repo: &Repo, part: Part, outcome: &Outcome) -> Result<()> {
     let text = repo.read(PAGE).with_context(|| format!("reading {PAGE}"))?;
     let row = row(part, &result(outcome, date.trim(), commit.trim()));
     let Some(text) = replaced(&text, part, &row) else {
-        bail!(
-            "{PAGE} has no row of `{}`; `cargo xtask tidy` says which",
-            part.name()
-        );
+        bail!("{PAGE} has no row of `{}`; `cargo xtask tidy` says which", part.name());
     };
     fs::write(repo.root.join(PAGE), text).with_context(|| format!("writing {PAGE}"))
 }
@@ -82,10 +69,7 @@ fn lack(outcome: &Outcome) -> Option<String> {
 }
 
 fn output(repo: &Repo, program: &str, arguments: &[&str]) -> Result<String> {
-    let output = Command::new(program)
-        .args(arguments)
-        .current_dir(&repo.root)
-        .output();
+    let output = Command::new(program).args(arguments).current_dir(&repo.root).output();
     let output = output.with_context(|| format!("running {program}"))?;
     if !output.status.success() {
         bail!("`{program} {}` failed", arguments.join(" "));
@@ -130,10 +114,7 @@ fn replaced(text: &str, part: Part, row: &str) -> Option<String> {
 pub(crate) fn mistakes(text: &str) -> Vec<String> {
     let parts = Part::of_run(true);
     let begins: Vec<String> = parts.iter().map(|part| begin(*part)).collect();
-    let rows: Vec<&str> = text
-        .lines()
-        .filter(|line| line.starts_with("| `"))
-        .collect();
+    let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| `")).collect();
     let mut found = Vec::new();
     for (part, begin) in parts.iter().zip(&begins) {
         let count = rows.iter().filter(|row| row.starts_with(begin)).count();
@@ -144,9 +125,7 @@ pub(crate) fn mistakes(text: &str) -> Vec<String> {
     }
     for row in rows {
         if !begins.iter().any(|begin| row.starts_with(begin)) {
-            found.push(format!(
-                "no part of the long run has this name and purpose: {row}"
-            ));
+            found.push(format!("no part of the long run has this name and purpose: {row}"));
         }
     }
     found
@@ -197,10 +176,7 @@ mod tests {
         assert_eq!(written.lines().count(), page.lines().count());
         assert!(written.contains(&format!("{} {result} |\n", begin(Part::Fuzz))));
         assert!(mistakes(&written).is_empty());
-        assert_eq!(
-            replaced(&written, Part::Fuzz, &row(Part::Fuzz, NOT_YET)),
-            Some(page)
-        );
+        assert_eq!(replaced(&written, Part::Fuzz, &row(Part::Fuzz, NOT_YET)), Some(page));
     }
 
     #[test]

@@ -120,12 +120,7 @@ impl<'a> Schedule<'a> {
             let file = File::create(&log).with_context(|| format!("making {}", log.display()))?;
             let copy = file.try_clone().context("sharing a file")?;
             let group = Group::start(task.command.stdout(file).stderr(copy))?;
-            self.running.push(Running {
-                task,
-                group,
-                begin: Instant::now(),
-                log,
-            });
+            self.running.push(Running { task, group, begin: Instant::now(), log });
             has_begun = true;
         }
     }
@@ -167,13 +162,10 @@ impl<'a> Schedule<'a> {
         let running = running.collect::<Vec<_>>().join(", ");
         let done = self.took.len();
         let left = self.waiting.len();
-        let time = self.time_left().map_or(String::new(), |time| {
-            format!(", {} if all goes as last time", elapsed(time))
-        });
-        format!(
-            "... {done} of {} done, {left} left{time}; running: {running}",
-            self.count
-        )
+        let time = self
+            .time_left()
+            .map_or(String::new(), |time| format!(", {} if all goes as last time", elapsed(time)));
+        format!("... {done} of {} done, {left} left{time}; running: {running}", self.count)
     }
 
     /// Returns the time until the end if every program takes as long as last time; `None` if one was
@@ -219,10 +211,7 @@ impl<'a> Schedule<'a> {
         let lines = self.known.iter();
         let lines = lines.map(|(name, time)| format!("{time} {name}\n"));
         // Without them the next run only uses another order.
-        drop(fs::write(
-            self.folder.join("times"),
-            lines.collect::<String>(),
-        ));
+        drop(fs::write(self.folder.join("times"), lines.collect::<String>()));
     }
 }
 
@@ -255,11 +244,7 @@ fn report(
     if !is_good {
         println!("repeat: {}", own.task.repeat);
         if tally.failed == failed_before {
-            let reason = if is_empty {
-                "ran no test"
-            } else {
-                "did not end by itself"
-            };
+            let reason = if is_empty { "ran no test" } else { "did not end by itself" };
             tally.fail(&format!("{name}: {reason}"));
         }
     }
@@ -348,13 +333,7 @@ mod tests {
         let task = |name: &str, class, script: &str| {
             let mut command = Command::new("sh");
             command.args(["-c", script]);
-            Task {
-                name: name.to_owned(),
-                class,
-                command,
-                repeat: String::new(),
-                must_count: true,
-            }
+            Task { name: name.to_owned(), class, command, repeat: String::new(), must_count: true }
         };
         let good = "echo 'test result: ok. 3 passed; 0 failed; 1 ignored; finished'";
         let bad = "echo 'test a::b ... FAILED'; \
@@ -363,24 +342,14 @@ mod tests {
             task("c", Measures, good),
             task("a", Computes, bad),
             task("b", Waits, "kill -KILL $$"),
-            task(
-                "d",
-                Waits,
-                "echo 'test result: ok. 0 passed; 0 failed; 0 ignored; finished'",
-            ),
+            task("d", Waits, "echo 'test result: ok. 0 passed; 0 failed; 0 ignored; finished'"),
         ];
         let mut tally = Tally::default();
-        let is_good = Schedule::new(&folder, tasks)
-            .unwrap()
-            .run(&mut tally)
-            .unwrap();
+        let is_good = Schedule::new(&folder, tasks).unwrap().run(&mut tally).unwrap();
         assert!(!is_good);
         assert_eq!(tally.to_string(), "4 passed, 3 failed, 0 skipped");
         tally.failures.sort();
-        assert_eq!(
-            tally.failures,
-            ["a::b", "b: did not end by itself", "d: ran no test"]
-        );
+        assert_eq!(tally.failures, ["a::b", "b: did not end by itself", "d: ran no test"]);
         let times = fs::read_to_string(folder.join("times")).unwrap();
         assert_eq!(read_times(&times).len(), 4);
         fs::remove_dir_all(folder).unwrap();

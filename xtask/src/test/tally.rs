@@ -41,15 +41,10 @@ impl Tally {
         if let Some([passed, failed]) = output.lines().rev().find_map(summary) {
             self.ended_well += passed;
             self.failed += failed;
-            for name in output
-                .lines()
-                .filter_map(|line| line.strip_prefix("FAIL: "))
-            {
+            for name in output.lines().filter_map(|line| line.strip_prefix("FAIL: ")) {
                 self.failures.push(name.to_owned());
             }
-            let skips = output
-                .lines()
-                .filter_map(|line| line.strip_prefix("SKIP: "));
+            let skips = output.lines().filter_map(|line| line.strip_prefix("SKIP: "));
             let mut skips: Vec<String> = skips.map(str::to_owned).collect();
             skips.dedup();
             self.skips.extend(skips);
@@ -66,8 +61,7 @@ impl Tally {
     /// Processes the log to which skipped tests wrote one line each.
     pub(super) fn read_skips(&mut self, log: &str) {
         for line in log.lines().map(str::trim).filter(|line| !line.is_empty()) {
-            self.skips
-                .push(line.strip_prefix("SKIP: ").unwrap_or(line).to_owned());
+            self.skips.push(line.strip_prefix("SKIP: ").unwrap_or(line).to_owned());
             self.skips_in_programs += 1;
         }
     }
@@ -117,10 +111,7 @@ impl fmt::Display for Tally {
 
 /// Returns the number before a word such as `passed`, or 0.
 fn count_before(counts: &str, word: &str) -> u64 {
-    let words: Vec<&str> = counts
-        .split([' ', ';', '.'])
-        .filter(|w| !w.is_empty())
-        .collect();
+    let words: Vec<&str> = counts.split([' ', ';', '.']).filter(|w| !w.is_empty()).collect();
     let pair = words.windows(2).find(|pair| pair[1] == word);
     pair.and_then(|pair| pair[0].parse().ok()).unwrap_or(0)
 }
@@ -157,13 +148,7 @@ mod tests {
     #[test]
     fn results_of_all_programs_are_added() {
         let mut tally = Tally::default();
-        for line in [
-            "running 43 tests",
-            GOOD,
-            "test a::b ... ok",
-            "test c::d ... FAILED",
-            BAD,
-        ] {
+        for line in ["running 43 tests", GOOD, "test a::b ... ok", "test c::d ... FAILED", BAD] {
             tally.read_line(line);
         }
         assert_eq!(tally.to_string(), "46 passed, 2 failed, 0 skipped");
@@ -191,9 +176,7 @@ mod tests {
     #[test]
     fn the_summary_of_another_run_counts_instead_of_its_tests() {
         let mut tally = Tally::default();
-        tally.read_output(&format!(
-            "{GOOD}\nSKIP: a: b\n41 passed, 0 failed, 1 skipped\n"
-        ));
+        tally.read_output(&format!("{GOOD}\nSKIP: a: b\n41 passed, 0 failed, 1 skipped\n"));
         assert_eq!(tally.to_string(), "41 passed, 0 failed, 1 skipped");
         tally.read_output(GOOD);
         assert_eq!(tally.to_string(), "82 passed, 0 failed, 1 skipped");

@@ -17,17 +17,8 @@ const REQUIREMENTS: &str = "crates/rtether-papers/reference/requirements.csv";
 const COUNT: u32 = 169;
 
 /// Words that precede the name of a definition.
-const DEFINITIONS: [&str; 9] = [
-    "fn ",
-    "struct ",
-    "enum ",
-    "trait ",
-    "const ",
-    "static ",
-    "type ",
-    "mod ",
-    "macro_rules! ",
-];
+const DEFINITIONS: [&str; 9] =
+    ["fn ", "struct ", "enum ", "trait ", "const ", "static ", "type ", "mod ", "macro_rules! "];
 
 /// A row about a requirement.
 struct Row<'t> {
@@ -45,9 +36,7 @@ struct Row<'t> {
 pub(super) fn check(repo: &Repo, files: &[TextFile]) -> Vec<Finding> {
     let text = |path: &str| {
         let known = files.iter().find(|file| file.path == path);
-        known
-            .map(|file| file.text.clone())
-            .or_else(|| repo.read(path))
+        known.map(|file| file.text.clone()).or_else(|| repo.read(path))
     };
     check_page(&text(PAGE).unwrap_or_default(), text)
 }
@@ -56,11 +45,7 @@ fn check_page(page: &str, text: impl Fn(&str) -> Option<String>) -> Vec<Finding>
     let mut findings = Vec::new();
     let mut say = |line: Option<usize>, message: String| {
         let path = PAGE.to_owned();
-        findings.push(Finding {
-            path,
-            line,
-            message,
-        });
+        findings.push(Finding { path, line, message });
     };
     let rows: Vec<Row<'_>> = page.lines().enumerate().filter_map(row).collect();
     let asked = requirements(&text(REQUIREMENTS).unwrap_or_default());
@@ -90,12 +75,8 @@ fn check_page(page: &str, text: impl Fn(&str) -> Option<String>) -> Vec<Finding>
         }
     }
     let count = |status| counts.get(status).copied().unwrap_or_default();
-    let sum = format!(
-        "{} yes, {} partly, {} missing",
-        count("yes"),
-        count("partly"),
-        count("missing")
-    );
+    let sum =
+        format!("{} yes, {} partly, {} missing", count("yes"), count("partly"), count("missing"));
     if !page.contains(&sum) {
         say(None, format!("the sum is not that of the rows: {sum}"));
     }
@@ -132,32 +113,20 @@ fn misquoted(row: &Row<'_>, asked: &Asked) -> Vec<String> {
 
 /// Parses `| R1 | source | text | status | shown |`.
 fn row((index, line): (usize, &str)) -> Option<Row<'_>> {
-    let cells: Vec<&str> = line
-        .split(" | ")
-        .map(|cell| cell.trim_matches(['|', ' ']))
-        .collect();
+    let cells: Vec<&str> = line.split(" | ").map(|cell| cell.trim_matches(['|', ' '])).collect();
     let &[code, source, text, status, shown] = cells.as_slice() else {
         return None;
     };
     let number = code.strip_prefix('R')?.parse().ok()?;
-    Some(Row {
-        line: index + 1,
-        number,
-        source,
-        text,
-        status,
-        shown,
-    })
+    Some(Row { line: index + 1, number, source, text, status, shown })
 }
 
 fn wrong(row: &Row<'_>, text: &impl Fn(&str) -> Option<String>) -> Vec<String> {
     let parts: Vec<&str> = row.shown.split('`').collect();
     let quoted = parts.iter().skip(1).step_by(2).copied();
     let evidence: Vec<&str> = quoted.filter(|part| is_evidence(part)).collect();
-    let has_words = parts
-        .iter()
-        .step_by(2)
-        .any(|part| part.trim_matches([' ', ',', ';']).len() > 3);
+    let has_words =
+        parts.iter().step_by(2).any(|part| part.trim_matches([' ', ',', ';']).len() > 3);
     let mut wrong: Vec<String> = Vec::new();
     match row.status {
         "yes" | "partly" if evidence.is_empty() => {
@@ -193,8 +162,7 @@ fn defines(source: &str, word: &str, name: &str) -> bool {
     let words = format!("{word}{name}");
     let found = source.match_indices(&words);
     let ends = found.map(|(at, found)| source[at + found.len()..].chars().next());
-    ends.into_iter()
-        .any(|next| next.is_none_or(|c| !c.is_ascii_alphanumeric() && c != '_'))
+    ends.into_iter().any(|next| next.is_none_or(|c| !c.is_ascii_alphanumeric() && c != '_'))
 }
 
 fn absent_command(words: &str, text: &impl Fn(&str) -> Option<String>) -> Option<String> {
@@ -207,18 +175,14 @@ fn absent_command(words: &str, text: &impl Fn(&str) -> Option<String>) -> Option
         let (_, rest) = commands.split_once(&format!("\n## `rtether {verb}`\n"))?;
         Some(rest.split("\n## ").next().unwrap_or(rest).to_owned())
     };
-    let nested = names
-        .get(1)
-        .and_then(|word| section(&format!("{verb} {word}")));
+    let nested = names.get(1).and_then(|word| section(&format!("{verb} {word}")));
     let Some(section) = nested.or_else(|| section(verb)) else {
         return Some(format!("there is no `rtether {verb}`"));
     };
     let known = |option: &&&str| {
         let ends = |next: Option<char>| next.is_none_or(|c| !c.is_ascii_alphanumeric() && c != '-');
         let found = section.match_indices(**option);
-        found
-            .into_iter()
-            .any(|(at, found)| ends(section[at + found.len()..].chars().next()))
+        found.into_iter().any(|(at, found)| ends(section[at + found.len()..].chars().next()))
     };
     if let Some(option) = options.iter().find(|option| !known(option)) {
         return Some(format!("`rtether {verb}` has no option `{option}`"));
@@ -227,11 +191,8 @@ fn absent_command(words: &str, text: &impl Fn(&str) -> Option<String>) -> Option
         return None;
     }
     let experiments = text(EXPERIMENTS).unwrap_or_default();
-    let is_known = |name: &&&str| {
-        experiments
-            .lines()
-            .any(|line| line.split(',').next() == Some(**name))
-    };
+    let is_known =
+        |name: &&&str| experiments.lines().any(|line| line.split(',').next() == Some(**name));
     let unknown = names.iter().skip(1).find(|name| !is_known(name));
     unknown.map(|name| format!("there is no experiment `{name}`"))
 }
@@ -261,45 +222,18 @@ mod tests {
             said("| R1 | all | x | yes | `a/src/b.rs::one_two`, `rtether ping --via` |"),
             ""
         );
-        assert_eq!(
-            said("| R1 | all | x | yes | `rtether reproduce skeie-flat` |"),
-            ""
-        );
+        assert_eq!(said("| R1 | all | x | yes | `rtether reproduce skeie-flat` |"), "");
         assert_eq!(said("| R1 | all | x | missing |  |"), "");
-        assert_eq!(
-            said("| R1 | all | x | partly | `a/src/b.rs::Three`; no fourth |"),
-            ""
-        );
+        assert_eq!(said("| R1 | all | x | partly | `a/src/b.rs::Three`; no fourth |"), "");
         for (line, part) in [
-            (
-                "| R1 | all | x | yes | `a/src/b.rs::one` |",
-                "defines no `one`",
-            ),
-            (
-                "| R1 | all | x | yes | `a/src/c.rs::one` |",
-                "there is no crates/a/src/c.rs",
-            ),
-            (
-                "| R1 | all | x | yes | `rtether pong` |",
-                "no `rtether pong`",
-            ),
-            (
-                "| R1 | all | x | yes | `rtether ping --vi` |",
-                "no option `--vi`",
-            ),
-            (
-                "| R1 | all | x | yes | `rtether reproduce skeie` |",
-                "no experiment `skeie`",
-            ),
+            ("| R1 | all | x | yes | `a/src/b.rs::one` |", "defines no `one`"),
+            ("| R1 | all | x | yes | `a/src/c.rs::one` |", "there is no crates/a/src/c.rs"),
+            ("| R1 | all | x | yes | `rtether pong` |", "no `rtether pong`"),
+            ("| R1 | all | x | yes | `rtether ping --vi` |", "no option `--vi`"),
+            ("| R1 | all | x | yes | `rtether reproduce skeie` |", "no experiment `skeie`"),
             ("| R1 | all | x | yes | by eye |", "no test"),
-            (
-                "| R1 | all | x | partly | `a/src/b.rs::Three` |",
-                "has no words",
-            ),
-            (
-                "| R1 | all | x | good | `a/src/b.rs::Three` |",
-                "neither yes",
-            ),
+            ("| R1 | all | x | partly | `a/src/b.rs::Three` |", "has no words"),
+            ("| R1 | all | x | good | `a/src/b.rs::Three` |", "neither yes"),
         ] {
             assert!(said(line).contains(part), "{line}: {}", said(line));
         }

@@ -40,23 +40,13 @@ pub(super) fn check(files: &[TextFile]) -> Vec<Finding> {
         if found.contains(own) {
             continue;
         }
-        let left: Vec<String> = found
-            .iter()
-            .filter(|circle| circle.is_subset(own))
-            .map(joined)
-            .collect();
+        let left: Vec<String> =
+            found.iter().filter(|circle| circle.is_subset(own)).map(joined).collect();
         let advice = match left.as_slice() {
             [] => "this circle is gone; remove its line".to_owned(),
-            left => format!(
-                "this circle is smaller now; put in its place:\n{}",
-                left.join("\n")
-            ),
+            left => format!("this circle is smaller now; put in its place:\n{}", left.join("\n")),
         };
-        findings.push(Finding {
-            path: LIST.to_owned(),
-            line: Some(*line),
-            message: advice,
-        });
+        findings.push(Finding { path: LIST.to_owned(), line: Some(*line), message: advice });
     }
     findings
 }
@@ -64,9 +54,7 @@ pub(super) fn check(files: &[TextFile]) -> Vec<Finding> {
 fn read(list: &str) -> Vec<(usize, Circle)> {
     let lines = list.lines().enumerate();
     let circles = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
-    circles
-        .map(|(index, line)| (index + 1, line.split(' ').map(str::to_owned).collect()))
-        .collect()
+    circles.map(|(index, line)| (index + 1, line.split(' ').map(str::to_owned).collect())).collect()
 }
 
 fn joined(circle: &Circle) -> String {
@@ -154,10 +142,7 @@ impl Graph {
             }
             for mention in &module.source.mentions {
                 if mention.path.len() > 1 {
-                    add(
-                        resolve(modules, names, &mention.path, DEPTH).as_ref(),
-                        mention.line,
-                    );
+                    add(resolve(modules, names, &mention.path, DEPTH).as_ref(), mention.line);
                 }
             }
         }
@@ -183,19 +168,14 @@ impl Graph {
     }
 
     fn circles(&self) -> Vec<Circle> {
-        let reach: BTreeMap<&str, _> = self
-            .arrows
-            .keys()
-            .map(|file| (file.as_str(), self.reach(file)))
-            .collect();
+        let reach: BTreeMap<&str, _> =
+            self.arrows.keys().map(|file| (file.as_str(), self.reach(file))).collect();
         let mut circles: Vec<Circle> = Vec::new();
         for (file, reached) in &reach {
             if !reached.contains_key(file) || circles.iter().any(|own| own.contains(*file)) {
                 continue;
             }
-            let both = reached
-                .keys()
-                .filter(|other| reach[**other].contains_key(file));
+            let both = reached.keys().filter(|other| reach[**other].contains_key(file));
             circles.push(both.map(|other| (*other).to_owned()).collect());
         }
         circles
@@ -206,20 +186,15 @@ impl Graph {
         let is_known = |file: &String| known.iter().any(|(_, own)| own.contains(file));
         let new = circle.iter().filter(|file| !is_known(file));
         let new: Vec<&String> = new.collect();
-        let starts = if new.is_empty() {
-            circle.iter().collect()
-        } else {
-            new
-        };
+        let starts = if new.is_empty() { circle.iter().collect() } else { new };
         let ways = starts.into_iter().map(|start| self.way_round(start));
         let way = ways.min_by_key(Vec::len).unwrap_or_default();
         let lines: Vec<String> = way
             .iter()
             .map(|(from, to)| format!("\n  {from}:{} uses {to}", self.arrows[*from][*to]))
             .collect();
-        let (path, line) = way.first().map_or((LIST, None), |(from, to)| {
-            (*from, Some(self.arrows[*from][*to]))
-        });
+        let (path, line) =
+            way.first().map_or((LIST, None), |(from, to)| (*from, Some(self.arrows[*from][*to])));
         Finding {
             path: path.to_owned(),
             line,
@@ -273,10 +248,7 @@ fn targets(modules: &Crate, own: &[String], used: &Use) -> Vec<(Vec<String>, usi
         return Vec::new();
     }
     let target = resolve(modules, own, &used.path, DEPTH);
-    target
-        .map(|target| (target, used.line))
-        .into_iter()
-        .collect()
+    target.map(|target| (target, used.line)).into_iter().collect()
 }
 
 /// Returns the module whose file defines what a path names, as seen from a module.
@@ -386,10 +358,7 @@ mod tests {
     fn circles(texts: &[(&str, &str)]) -> Vec<String> {
         let crates = crates(&files(texts));
         let graphs = crates.values().map(Graph::new);
-        graphs
-            .flat_map(|graph| graph.circles())
-            .map(|circle| joined(&circle))
-            .collect()
+        graphs.flat_map(|graph| graph.circles()).map(|circle| joined(&circle)).collect()
     }
 
     #[test]
@@ -426,10 +395,7 @@ mod tests {
     fn a_re_export_is_followed_to_the_definition() {
         // `b` names `A` at the root, which hands it on from `a`.
         let root = ("c/src/lib.rs", "mod a;\nmod b;\npub use a::{A, glob::*};");
-        let a = (
-            "c/src/a.rs",
-            "pub mod glob;\nuse crate::b::B;\npub struct A;",
-        );
+        let a = ("c/src/a.rs", "pub mod glob;\nuse crate::b::B;\npub struct A;");
         let glob = ("c/src/a/glob.rs", "pub struct G;");
         let b = ("c/src/b.rs", "use crate::A;\npub struct B;");
         assert_eq!(circles(&[root, a, glob, b]), ["c/src/a.rs c/src/b.rs"]);
@@ -472,10 +438,7 @@ mod tests {
         let list = (LIST, "# known\nc/src/a.rs c/src/b.rs\n");
         assert_eq!(check(&files(&[root, a, b, list])), []);
         let found = check(&files(&[root, a, b]));
-        assert_eq!(
-            (found[0].path.as_str(), found[0].line),
-            ("c/src/a.rs", Some(1))
-        );
+        assert_eq!((found[0].path.as_str(), found[0].line), ("c/src/a.rs", Some(1)));
         assert!(found[0].message.contains("c/src/b.rs:1 uses c/src/a.rs"));
         let found = check(&files(&[root, a, list]));
         assert_eq!(found[0].line, Some(2));

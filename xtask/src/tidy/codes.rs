@@ -57,23 +57,15 @@ mod tests {
     #[test]
     fn codes_in_comments_have_a_row() {
         // Oracle: by eye. R9 has no row; C012 is a claim, `let` is no comment, W4 is known.
-        let file = |path: &str, text: &str| TextFile {
-            path: path.into(),
-            text: text.into(),
-        };
+        let file = |path: &str, text: &str| TextFile { path: path.into(), text: text.into() };
         let files = [
             file(PAGE, "# x\n| W4 | 002 | limits |\n"),
-            file(
-                "crates/x/src/a.rs",
-                "/// As W4 and R9 say; C012.\nlet R77 = 1;\n",
-            ),
+            file("crates/x/src/a.rs", "/// As W4 and R9 say; C012.\nlet R77 = 1;\n"),
             file("docs/b.md", "// R10"),
         ];
         let findings = check(&files);
-        let places: Vec<_> = findings
-            .iter()
-            .map(|found| (found.path.as_str(), found.line))
-            .collect();
+        let places: Vec<_> =
+            findings.iter().map(|found| (found.path.as_str(), found.line)).collect();
         assert_eq!(places, [("crates/x/src/a.rs", Some(1))]);
         assert!(findings[0].message.contains("`R9`"));
     }

@@ -27,40 +27,25 @@ pub(super) fn check(repo: &Repo, metadata: &Value) -> Vec<Finding> {
 /// Returns the external crates of all members and all kinds; our own have no source.
 fn used_by_members(metadata: &Value) -> BTreeSet<String> {
     let packages = metadata["packages"].as_array().into_iter().flatten();
-    let dependencies = packages
-        .filter_map(|p| p["dependencies"].as_array())
-        .flatten();
+    let dependencies = packages.filter_map(|p| p["dependencies"].as_array()).flatten();
     let outside = dependencies.filter(|dependency| !dependency["source"].is_null());
-    outside
-        .filter_map(|dependency| dependency["name"].as_str())
-        .map(str::to_owned)
-        .collect()
+    outside.filter_map(|dependency| dependency["name"].as_str()).map(str::to_owned).collect()
 }
 
 /// Returns the crates in `[workspace.dependencies]` of the root manifest, without our own.
 fn listed_in_workspace(manifest: &str) -> BTreeSet<String> {
-    let section = manifest
-        .lines()
-        .skip_while(|line| line.trim() != "[workspace.dependencies]");
+    let section = manifest.lines().skip_while(|line| line.trim() != "[workspace.dependencies]");
     let entries = section.skip(1).take_while(|line| !line.starts_with('['));
     let outside = entries.filter(|line| !line.contains("path = "));
-    let names = outside
-        .filter_map(|line| line.split_once('='))
-        .map(|(name, _)| name.trim());
-    names
-        .filter(|name| !name.is_empty() && !name.starts_with('#'))
-        .map(str::to_owned)
-        .collect()
+    let names = outside.filter_map(|line| line.split_once('=')).map(|(name, _)| name.trim());
+    names.filter(|name| !name.is_empty() && !name.starts_with('#')).map(str::to_owned).collect()
 }
 
 /// Returns whether a table row of the page names the crate.
 fn has_row(page: &str, name: &str) -> bool {
     let continues = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
-    let rows = page
-        .lines()
-        .filter(|line| line.trim_start().starts_with('|'));
-    rows.flat_map(|row| row.split(|c| !continues(c)))
-        .any(|word| word == name)
+    let rows = page.lines().filter(|line| line.trim_start().starts_with('|'));
+    rows.flat_map(|row| row.split(|c| !continues(c))).any(|word| word == name)
 }
 
 #[cfg(test)]
@@ -92,9 +77,6 @@ mod tests {
             {"name": "rtether-model", "source": null},
             {"name": "libm", "source": "registry+somewhere"},
         ]}]});
-        assert_eq!(
-            used_by_members(&metadata).into_iter().collect::<Vec<_>>(),
-            ["libm"]
-        );
+        assert_eq!(used_by_members(&metadata).into_iter().collect::<Vec<_>>(), ["libm"]);
     }
 }

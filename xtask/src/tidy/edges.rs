@@ -28,11 +28,7 @@ const KIT: &str = "rtether-testkit";
 
 /// The arrows of `ARCHITECTURE.md`. A new crate needs a line here and a decision record.
 const ROOMS: &[Room] = &[
-    Room {
-        name: "rtether-model",
-        ours: &[],
-        outside: Outside::Only(&[]),
-    },
+    Room { name: "rtether-model", ours: &[], outside: Outside::Only(&[]) },
     Room {
         name: "rtether-proto",
         ours: &["rtether-model"],
@@ -48,30 +44,15 @@ const ROOMS: &[Room] = &[
         ours: &[],
         outside: Outside::Only(&["proc-macro2", "quote", "syn"]),
     },
-    Room {
-        name: "rtether-bounds",
-        ours: &["rtether-model"],
-        outside: Outside::Only(&[]),
-    },
+    Room { name: "rtether-bounds", ours: &["rtether-model"], outside: Outside::Only(&[]) },
     Room {
         name: "rtether-sim",
         ours: &["rtether-model", "rtether-proto", "rtether-rtps"],
-        outside: Outside::Only(&[
-            "etherparse",
-            "libm",
-            "rand_core",
-            "rand_xoshiro",
-            "thiserror",
-        ]),
+        outside: Outside::Only(&["etherparse", "libm", "rand_core", "rand_xoshiro", "thiserror"]),
     },
     Room {
         name: "rtether-live",
-        ours: &[
-            "rtether-model",
-            "rtether-proto",
-            "rtether-rtps",
-            "rtether-sim",
-        ],
+        ours: &["rtether-model", "rtether-proto", "rtether-rtps", "rtether-sim"],
         outside: Outside::WithReason,
     },
     Room {
@@ -84,11 +65,7 @@ const ROOMS: &[Room] = &[
         ours: &["rtether-model"],
         outside: Outside::Only(&["csv", "flate2", "roxmltree", "serde_json", "thiserror"]),
     },
-    Room {
-        name: "rtether-report",
-        ours: &["rtether-model"],
-        outside: Outside::WithReason,
-    },
+    Room { name: "rtether-report", ours: &["rtether-model"], outside: Outside::WithReason },
     Room {
         name: "rtether",
         ours: &[
@@ -130,12 +107,7 @@ const ROOMS: &[Room] = &[
     Room {
         name: "rtether-cli",
         // The last for tests: both answer alike.
-        ours: &[
-            "rtether",
-            "rtether-papers",
-            "rtether-testbed",
-            "rtether-wasm",
-        ],
+        ours: &["rtether", "rtether-papers", "rtether-testbed", "rtether-wasm"],
         outside: Outside::WithReason,
     },
     Room {
@@ -148,29 +120,17 @@ const ROOMS: &[Room] = &[
         ours: &["rtether", "rtether-cli", "rtether-testbed"],
         outside: Outside::WithReason,
     },
-    Room {
-        name: KIT,
-        ours: &[],
-        outside: Outside::Only(&["serde_json"]),
-    },
+    Room { name: KIT, ours: &[], outside: Outside::Only(&["serde_json"]) },
     Room {
         name: "xtask",
         ours: &[],
-        outside: Outside::Only(&[
-            "anyhow",
-            "cbindgen",
-            "ctrlc",
-            "pulldown-cmark",
-            "serde_json",
-        ]),
+        outside: Outside::Only(&["anyhow", "cbindgen", "ctrlc", "pulldown-cmark", "serde_json"]),
     },
 ];
 
 /// Compares the edges in `cargo metadata` with the allow-list.
 pub(super) fn check(metadata: &Value) -> Vec<Finding> {
-    let packages = metadata["packages"]
-        .as_array()
-        .map_or(&[][..], Vec::as_slice);
+    let packages = metadata["packages"].as_array().map_or(&[][..], Vec::as_slice);
     let members: Vec<&str> = packages.iter().filter_map(|p| p["name"].as_str()).collect();
     let mut findings = Vec::new();
     for package in packages {
@@ -210,11 +170,7 @@ impl Room {
 }
 
 fn finding(package: &str, what: &str) -> Finding {
-    Finding {
-        path: "Cargo.toml".to_owned(),
-        line: None,
-        message: format!("`{package}` {what}"),
-    }
+    Finding { path: "Cargo.toml".to_owned(), line: None, message: format!("`{package}` {what}") }
 }
 
 #[cfg(test)]
@@ -241,28 +197,15 @@ mod tests {
     fn an_edge_outside_the_list_is_found() {
         let found = check(&workspace("rtether-sim", "rtether", None));
         assert_eq!(found.len(), 1);
-        assert!(
-            found[0]
-                .message
-                .contains("`rtether-sim` may not use `rtether`")
-        );
+        assert!(found[0].message.contains("`rtether-sim` may not use `rtether`"));
         assert_eq!(check(&workspace("rtether-sim", "clap", None)).len(), 1);
     }
 
     #[test]
     fn a_test_may_use_an_outside_crate_but_not_another_room() {
-        assert_eq!(
-            check(&workspace("rtether-sim", "proptest", Some("dev"))),
-            []
-        );
-        assert_eq!(
-            check(&workspace("rtether-sim", "rtether", Some("dev"))).len(),
-            1
-        );
-        assert_eq!(
-            check(&workspace("rtether-sim", "cc", Some("build"))).len(),
-            1
-        );
+        assert_eq!(check(&workspace("rtether-sim", "proptest", Some("dev"))), []);
+        assert_eq!(check(&workspace("rtether-sim", "rtether", Some("dev"))).len(), 1);
+        assert_eq!(check(&workspace("rtether-sim", "cc", Some("build"))).len(), 1);
     }
 
     #[test]

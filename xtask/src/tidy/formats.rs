@@ -20,16 +20,13 @@ pub(super) fn check(files: &[TextFile]) -> Vec<Finding> {
         for (index, line) in text.lines().enumerate() {
             let formats = quoted(line).filter(|word| is_format(word));
             let members = members(line).filter(|_| writes);
-            findings.extend(
-                formats
-                    .chain(members)
-                    .filter(|word| !known.contains(word))
-                    .map(|word| Finding {
-                        path: file.path.clone(),
-                        line: Some(index + 1),
-                        message: format!("`{word}` is not described in {PAGE}"),
-                    }),
-            );
+            findings.extend(formats.chain(members).filter(|word| !known.contains(word)).map(
+                |word| Finding {
+                    path: file.path.clone(),
+                    line: Some(index + 1),
+                    message: format!("`{word}` is not described in {PAGE}"),
+                },
+            ));
         }
     }
     findings
@@ -51,9 +48,7 @@ fn without_tests(text: &str) -> &str {
 
 /// Returns the words that the page has in backticks; of `hops[].waits` both.
 fn known(page: &str) -> BTreeSet<&str> {
-    let code = page
-        .lines()
-        .flat_map(|line| line.split('`').skip(1).step_by(2));
+    let code = page.lines().flat_map(|line| line.split('`').skip(1).step_by(2));
     code.flat_map(|code| code.split(|c: char| !is_part(c) && !"./-".contains(c)))
         .flat_map(|word| [word, word.trim_start_matches('.')])
         .collect()
@@ -70,13 +65,9 @@ fn quoted(line: &str) -> impl Iterator<Item = &str> {
 
 /// Whether it is the name of a format with its version.
 fn is_format(word: &str) -> bool {
-    let parts = word
-        .strip_prefix("rtether.")
-        .and_then(|rest| rest.split_once('/'));
+    let parts = word.strip_prefix("rtether.").and_then(|rest| rest.split_once('/'));
     parts.is_some_and(|(name, version)| {
-        let is_name = name
-            .bytes()
-            .all(|octet| octet.is_ascii_lowercase() || octet == b'-');
+        let is_name = name.bytes().all(|octet| octet.is_ascii_lowercase() || octet == b'-');
         let is_version = version.bytes().all(|octet| octet.is_ascii_digit());
         is_name && is_version && !name.is_empty() && !version.is_empty()
     })
@@ -98,10 +89,7 @@ mod tests {
     use super::*;
 
     fn file(path: &str, text: &str) -> TextFile {
-        TextFile {
-            path: path.to_owned(),
-            text: text.to_owned(),
-        }
+        TextFile { path: path.to_owned(), text: text.to_owned() }
     }
 
     #[test]
@@ -117,10 +105,7 @@ mod tests {
             // Neither writes one.
             file("crates/x/src/c.rs", "\"other\": 1\n"),
             file("crates/x/tests/d.rs", "\"rtether.none/1\"\n"),
-            file(
-                "crates/x/src/e.rs",
-                "\n#[cfg(test)]\nmod tests {\n\"rtether.none/1\"\n",
-            ),
+            file("crates/x/src/e.rs", "\n#[cfg(test)]\nmod tests {\n\"rtether.none/1\"\n"),
         ];
         let found: Vec<String> = check(&files).iter().map(ToString::to_string).collect();
         assert_eq!(

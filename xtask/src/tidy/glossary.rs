@@ -40,10 +40,7 @@ pub(super) fn check(files: &[TextFile]) -> Vec<Finding> {
 fn twice(page: &str) -> Vec<Finding> {
     let mut first = BTreeMap::new();
     let mut findings = Vec::new();
-    let rows = page
-        .lines()
-        .zip(1..)
-        .filter(|(text, _)| text.starts_with('|'));
+    let rows = page.lines().zip(1..).filter(|(text, _)| text.starts_with('|'));
     for (text, line) in rows {
         let cell = text.split('|').nth(1).unwrap_or_default();
         // Each table begins with the same heads.
@@ -81,15 +78,10 @@ mod tests {
     #[test]
     fn a_name_that_no_source_has_is_found() {
         // Oracle: by eye. `Gone` is in no source; the first column and prose are not looked at.
-        let file = |path: &str, text: &str| TextFile {
-            path: path.to_owned(),
-            text: text.to_owned(),
-        };
+        let file =
+            |path: &str, text: &str| TextFile { path: path.to_owned(), text: text.to_owned() };
         let page = "| say | in code | meaning |\n|---|---|---|\n| `x` | `Frame`, `Gone` | `y` |\n";
-        let files = [
-            file(PAGE, page),
-            file("crates/a/src/lib.rs", "struct Frame;"),
-        ];
+        let files = [file(PAGE, page), file("crates/a/src/lib.rs", "struct Frame;")];
         let found = check(&files);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].line, Some(3));
@@ -104,10 +96,6 @@ mod tests {
         let found = twice(page);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].line, Some(7));
-        assert!(
-            found[0]
-                .message
-                .contains("`stall` has a row already, line 3")
-        );
+        assert!(found[0].message.contains("`stall` has a row already, line 3"));
     }
 }

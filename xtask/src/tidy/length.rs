@@ -12,23 +12,14 @@ pub(super) fn check(files: &[TextFile]) -> Vec<Finding> {
     let long = sources.filter_map(|file| {
         let lines = code_lines(&file.text);
         let message = format!("{lines} code lines; is it one idea?");
-        (lines >= LONG).then(|| Finding {
-            path: file.path.clone(),
-            line: None,
-            message,
-        })
+        (lines >= LONG).then(|| Finding { path: file.path.clone(), line: None, message })
     });
     long.collect()
 }
 
 fn is_counted(path: &str) -> bool {
-    let is_rust = path
-        .rsplit_once('.')
-        .is_some_and(|(_, ending)| ending == "rs");
-    is_rust
-        && !path
-            .split('/')
-            .any(|part| part == "tests" || part == "tests.rs")
+    let is_rust = path.rsplit_once('.').is_some_and(|(_, ending)| ending == "rs");
+    is_rust && !path.split('/').any(|part| part == "tests" || part == "tests.rs")
 }
 
 /// Counts the lines before the test module that are neither blank nor comment.
@@ -38,9 +29,7 @@ fn code_lines(text: &str) -> usize {
     let mut in_comment = false;
     while let Some(line) = lines.next() {
         let opens_tests = line == "#[cfg(test)]"
-            && lines
-                .peek()
-                .is_some_and(|next| next.starts_with("mod ") && next.ends_with('{'));
+            && lines.peek().is_some_and(|next| next.starts_with("mod ") && next.ends_with('{'));
         if opens_tests {
             break;
         }
@@ -73,15 +62,8 @@ mod tests {
     #[test]
     fn a_long_file_is_found_and_a_long_test_is_not() {
         let text = "fn a() {}\n".repeat(LONG);
-        let file = |path: &str| TextFile {
-            path: path.to_owned(),
-            text: text.clone(),
-        };
-        let found = check(&[
-            file("a/src/b.rs"),
-            file("a/tests/c.rs"),
-            file("a/src/d/tests.rs"),
-        ]);
+        let file = |path: &str| TextFile { path: path.to_owned(), text: text.clone() };
+        let found = check(&[file("a/src/b.rs"), file("a/tests/c.rs"), file("a/src/d/tests.rs")]);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].path, "a/src/b.rs");
     }

@@ -6,10 +6,7 @@ use crate::repo::{Repo, TextFile};
 /// Checks that every link of a Markdown file to a local file has its target.
 pub(super) fn check(repo: &Repo, files: &[TextFile]) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for file in files
-        .iter()
-        .filter(|file| file.path.to_ascii_lowercase().ends_with(".md"))
-    {
+    for file in files.iter().filter(|file| file.path.to_ascii_lowercase().ends_with(".md")) {
         let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
         for (line, target) in local_targets(&file.text) {
             if !repo.root.join(folder).join(&target).exists() {
@@ -38,10 +35,7 @@ fn local_targets(text: &str) -> Vec<(usize, String)> {
             continue;
         }
         let plain = without_code(line);
-        let inline = plain
-            .split("](")
-            .skip(1)
-            .filter_map(|rest| rest.split(')').next());
+        let inline = plain.split("](").skip(1).filter_map(|rest| rest.split(')').next());
         let targets = inline.chain(definition(&plain)).filter_map(local_file);
         found.extend(targets.map(|target| (index + 1, target)));
     }
@@ -75,10 +69,7 @@ mod tests {
     fn inline_links_images_and_definitions_are_read() {
         let text = "[a](docs/a.md#part) and ![b](b.png \"title\")\n\n[c]: <c.md>\n";
         let expected = [(1, "docs/a.md"), (1, "b.png"), (3, "c.md")];
-        assert_eq!(
-            local_targets(text),
-            expected.map(|(line, file)| (line, file.to_owned()))
-        );
+        assert_eq!(local_targets(text), expected.map(|(line, file)| (line, file.to_owned())));
     }
 
     #[test]
@@ -92,13 +83,7 @@ mod tests {
     fn a_missing_target_is_found() {
         let repo = Repo::find().unwrap();
         let text = "[here](main.rs)\n[gone](no-such-file.md)\n".to_owned();
-        let found = check(
-            &repo,
-            &[TextFile {
-                path: "xtask/src/page.md".to_owned(),
-                text,
-            }],
-        );
+        let found = check(&repo, &[TextFile { path: "xtask/src/page.md".to_owned(), text }]);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].line, Some(2));
     }

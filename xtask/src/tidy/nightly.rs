@@ -8,10 +8,7 @@ use crate::test::record::{PAGE, mistakes};
 pub(super) fn check(files: &[TextFile]) -> Vec<Finding> {
     let page = files.iter().find(|file| file.path == PAGE);
     let mistakes = mistakes(page.map_or("", |file| &file.text));
-    let findings = mistakes.into_iter().map(|message| Finding {
-        path: PAGE.to_owned(),
-        line: None,
-        message,
-    });
+    let findings =
+        mistakes.into_iter().map(|message| Finding { path: PAGE.to_owned(), line: None, message });
     findings.collect()
 }

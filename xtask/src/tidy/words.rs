@@ -32,47 +32,24 @@ const BANNED: &[Banned] = &[
 ];
 
 /// Files that must quote these words.
-const EXEMPT: &[&str] = &[
-    "Cargo.lock",
-    "LICENSE-APACHE",
-    "LICENSE-MIT",
-    "xtask/src/tidy/words.rs",
-];
+const EXEMPT: &[&str] = &["Cargo.lock", "LICENSE-APACHE", "LICENSE-MIT", "xtask/src/tidy/words.rs"];
 
 const fn marker(word: &'static str, instead: &'static str) -> Banned {
-    Banned {
-        word,
-        exact_case: true,
-        whole: true,
-        instead,
-    }
+    Banned { word, exact_case: true, whole: true, instead }
 }
 
 const fn word(word: &'static str, instead: &'static str) -> Banned {
-    Banned {
-        word,
-        exact_case: false,
-        whole: true,
-        instead,
-    }
+    Banned { word, exact_case: false, whole: true, instead }
 }
 
 const fn part(word: &'static str, instead: &'static str) -> Banned {
-    Banned {
-        word,
-        exact_case: true,
-        whole: false,
-        instead,
-    }
+    Banned { word, exact_case: true, whole: false, instead }
 }
 
 /// Looks for the words in every text file.
 pub(super) fn check(files: &[TextFile]) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for file in files
-        .iter()
-        .filter(|file| !EXEMPT.contains(&file.path.as_str()))
-    {
+    for file in files.iter().filter(|file| !EXEMPT.contains(&file.path.as_str())) {
         for (index, line) in file.text.lines().enumerate() {
             for banned in BANNED.iter().filter(|banned| banned.is_in(line)) {
                 findings.push(Finding {
@@ -88,11 +65,7 @@ pub(super) fn check(files: &[TextFile]) -> Vec<Finding> {
 
 impl Banned {
     fn is_in(&self, line: &str) -> bool {
-        if self.exact_case {
-            self.occurs(line)
-        } else {
-            self.occurs(&line.to_lowercase())
-        }
+        if self.exact_case { self.occurs(line) } else { self.occurs(&line.to_lowercase()) }
     }
 
     fn occurs(&self, line: &str) -> bool {
@@ -110,10 +83,7 @@ mod tests {
     use super::*;
 
     fn found(line: &str) -> Vec<Finding> {
-        check(&[TextFile {
-            path: "a.md".to_owned(),
-            text: format!("first\n{line}\n"),
-        }])
+        check(&[TextFile { path: "a.md".to_owned(), text: format!("first\n{line}\n") }])
     }
 
     #[test]
@@ -126,10 +96,7 @@ mod tests {
 
     #[test]
     fn a_word_that_only_contains_it_passes() {
-        assert_eq!(
-            found("hackney, TODOS, a todo list of the user, template XXXXXX"),
-            []
-        );
+        assert_eq!(found("hackney, TODOS, a todo list of the user, template XXXXXX"), []);
     }
 
     #[test]

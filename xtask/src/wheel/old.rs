@@ -27,9 +27,7 @@ pub(super) fn prove(repo: &Repo, wheel: &Path) -> Result<Proved> {
         return Ok(skipped("needs debootstrap"));
     }
     let Some((mirror, _)) = mirror() else {
-        return Ok(skipped(
-            "needs a Debian system whose package lists say where packages are",
-        ));
+        return Ok(skipped("needs a Debian system whose package lists say where packages are"));
     };
     let root = Root::make(repo, "older-root")?;
     println!("{SUITE} in {}", root.path("/").display());
@@ -37,9 +35,7 @@ pub(super) fn prove(repo: &Repo, wheel: &Path) -> Result<Proved> {
     make.args(["--variant=minbase", "--include=python3,python3-venv"]);
     make.arg(SUITE).arg(root.path("/")).arg(&mirror);
     if !succeeds(make.stdout(std::process::Stdio::null()))? {
-        return Ok(skipped(&format!(
-            "debootstrap failed with {mirror}, see above"
-        )));
+        return Ok(skipped(&format!("debootstrap failed with {mirror}, see above")));
     }
     let name = wheel.file_name().context("a wheel without a name")?;
     let there = root.path("/opt").join(name);
@@ -55,23 +51,14 @@ pub(super) fn prove(repo: &Repo, wheel: &Path) -> Result<Proved> {
     }
     for command in &commands {
         if !succeeds(&mut within(&root, repo, command))? {
-            return Ok(Proved {
-                is_good: false,
-                skipped: None,
-            });
+            return Ok(Proved { is_good: false, skipped: None });
         }
     }
-    Ok(Proved {
-        is_good: true,
-        skipped: None,
-    })
+    Ok(Proved { is_good: true, skipped: None })
 }
 
 fn skipped(reason: &str) -> Proved {
-    Proved {
-        is_good: true,
-        skipped: Some(format!("the wheel on Debian {SUITE}: {reason}")),
-    }
+    Proved { is_good: true, skipped: Some(format!("the wheel on Debian {SUITE}: {reason}")) }
 }
 
 /// Where the sources are inside, as nobody may change them.

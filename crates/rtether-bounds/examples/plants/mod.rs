@@ -52,10 +52,7 @@ pub(crate) fn network(layout: Layout, switches: u32) -> Network {
     let mut network = Network::default();
     let switches: Vec<NodeId> = (0..switches)
         .map(|index| {
-            let switch = Switch {
-                latency: Duration::from_us(1),
-                ..Switch::new(0)
-            };
+            let switch = Switch { latency: Duration::from_us(1), ..Switch::new(0) };
             network.add(format!("w{index}"), NodeKind::Switch(switch))
         })
         .collect();
@@ -72,11 +69,7 @@ pub(crate) fn network(layout: Layout, switches: u32) -> Network {
     for index in 0..PER_SWITCH as usize * switches.len() {
         let station = NodeKind::EndStation(EndStation::new(Stack::Zero));
         let station = network.add(format!("s{index}"), station);
-        network.join(
-            station,
-            switches[index % switches.len()],
-            BitRate::from_mbps(100),
-        );
+        network.join(station, switches[index % switches.len()], BitRate::from_mbps(100));
     }
     network
 }

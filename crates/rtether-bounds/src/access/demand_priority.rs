@@ -32,14 +32,10 @@ pub(super) fn turns(
     let sizes = access.members.iter().flat_map(|own| own.largest);
     let frames = sizes.filter(|size| *size > Bytes::ZERO);
     let costs = frames.map(|size| domain.frame(size) + signalling);
-    let (round, longest) = costs.fold((Duration::ZERO, Duration::ZERO), |(sum, most), cost| {
-        (sum + cost, most.max(cost))
-    });
+    let (round, longest) = costs
+        .fold((Duration::ZERO, Duration::ZERO), |(sum, most), cost| (sum + cost, most.max(cost)));
     let (round, longest) = (round.as_ps(), longest.as_ps());
-    let high = Turns {
-        latency: add(longest, round),
-        interval: round,
-    };
+    let high = Turns { latency: add(longest, round), interval: round };
     let mut members = access.members.iter();
     let is_calm = members.all(|own| own.largest[usize::from(REAL_TIME)] == Bytes::ZERO);
     let promotion = demand.promotion.as_ps();
@@ -47,10 +43,7 @@ pub(super) fn turns(
     let normal = if is_calm && high.latency <= promotion {
         high
     } else {
-        Turns {
-            latency: late,
-            interval: late,
-        }
+        Turns { latency: late, interval: late }
     };
     let mut turns = [None; CLASSES];
     turns[usize::from(ORDINARY)] = Some(normal);

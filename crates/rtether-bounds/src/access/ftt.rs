@@ -46,10 +46,7 @@ pub(super) fn real_time(ftt: &Ftt, access: &Access, member: usize) -> Option<Tur
         return Some(every(cycle));
     }
     let interval = times(cycle, period);
-    Some(Turns {
-        latency: add(interval, interval),
-        interval,
-    })
+    Some(Turns { latency: add(interval, interval), interval })
 }
 
 /// Returns the turns of any member for ordinary frames; `None` if a cycle has no room for one.
@@ -65,8 +62,5 @@ pub(super) fn ordinary(ftt: &Ftt, access: &Access, domain: &Domain) -> Option<Tu
     }
     let cycles = (count + visits - 1) / visits;
     let cycle = ftt.cycle.as_ps();
-    Some(Turns {
-        latency: times(cycle, cycles + 1),
-        interval: times(cycle, cycles),
-    })
+    Some(Turns { latency: times(cycle, cycles + 1), interval: times(cycle, cycles) })
 }

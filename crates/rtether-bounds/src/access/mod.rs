@@ -62,26 +62,20 @@ impl<'a> Schemes<'a> {
     pub(crate) fn new(network: &'a Network) -> Self {
         let all = network.access.iter();
         let all = all.filter_map(|own| Some((own, Domain::of(network, own.hub)?)));
-        Self {
-            network,
-            all: all.collect(),
-        }
+        Self { network, all: all.collect() }
     }
 
     /// Returns the scheme of a hub's domain.
     fn of(&self, hub: NodeId) -> Option<&(&'a Access, Domain)> {
-        self.all
-            .iter()
-            .find(|(_, domain)| domain.hubs.contains(&hub))
+        self.all.iter().find(|(_, domain)| domain.hubs.contains(&hub))
     }
 
     /// Returns the turns of each class of a port at a hub; `None` without a scheme.
     pub(crate) fn turns(&self, port: PortId, hub: NodeId) -> Option<Result<ByClass, Reason>> {
         let (access, domain) = self.of(hub)?;
-        let found = self.turns_in(access, domain, port).map(|turns| ByClass {
-            turns,
-            is_shared: !access.scheme.has_turns_by_class(),
-        });
+        let found = self
+            .turns_in(access, domain, port)
+            .map(|turns| ByClass { turns, is_shared: !access.scheme.has_turns_by_class() });
         Some(found.map_err(|obstacle| Reason::Access { port, obstacle }))
     }
 
@@ -99,9 +93,7 @@ impl<'a> Schemes<'a> {
         if !access.faults.is_empty() || !access.members.iter().all(is_there) {
             return Err(AccessObstacle::Faults);
         }
-        access
-            .check(domain)
-            .map_err(|_| AccessObstacle::Impossible)?;
+        access.check(domain).map_err(|_| AccessObstacle::Impossible)?;
         if !domain.nodes.iter().all(|&node| self.is_plain(node)) {
             return Err(AccessObstacle::Node);
         }
@@ -119,10 +111,9 @@ impl<'a> Schemes<'a> {
                 Some(powerlink::ordinary(powerlink, access)),
                 Some(powerlink::real_time(powerlink, access, domain, own)),
             ],
-            Scheme::Ftt(ftt) => [
-                ftt::ordinary(ftt, access, domain),
-                ftt::real_time(ftt, access, own),
-            ],
+            Scheme::Ftt(ftt) => {
+                [ftt::ordinary(ftt, access, domain), ftt::real_time(ftt, access, own)]
+            }
             Scheme::TimedToken(token) => [
                 timed_token::ordinary(token, access, domain),
                 timed_token::real_time(token, access, domain, own),
@@ -131,10 +122,9 @@ impl<'a> Schemes<'a> {
                 [Some(virtual_token::turns(token, access, domain)); CLASSES]
             }
             Scheme::DemandPriority(demand) => demand_priority::turns(demand, access, domain),
-            Scheme::Summation(own_plan) => [
-                Some(summation::ordinary(own_plan, access)),
-                summation::real_time(own_plan, own),
-            ],
+            Scheme::Summation(own_plan) => {
+                [Some(summation::ordinary(own_plan, access)), summation::real_time(own_plan, own)]
+            }
         };
         if turns.iter().all(Option::is_none) {
             return Err(AccessObstacle::NoTurn);
@@ -201,8 +191,5 @@ impl<'a> Schemes<'a> {
 
 /// Returns turns with the same latency and interval.
 const fn every(interval: i64) -> Turns {
-    Turns {
-        latency: interval,
-        interval,
-    }
+    Turns { latency: interval, interval }
 }

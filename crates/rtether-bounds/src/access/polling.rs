@@ -32,11 +32,7 @@ pub(super) fn turns(polling: &Polling, access: &Access, domain: &Domain, member:
     let asked = domain.frame(CONTROL) + answered;
     let exchange = |own: usize| {
         let largest = domain.frame(access.members[own].largest_of_all());
-        if own == master {
-            (largest + gap).as_ps()
-        } else {
-            (asked + largest).as_ps()
-        }
+        if own == master { (largest + gap).as_ps() } else { (asked + largest).as_ps() }
     };
     let all = (0..access.members.len()).map(exchange).fold(0, add);
     let period = all.max(polling.cycle.as_ps());
@@ -49,13 +45,7 @@ pub(super) fn turns(polling: &Polling, access: &Access, domain: &Domain, member:
     let shortest = (domain.frame(CONTROL) * 2 + gap * 2).as_ps();
     let count = i64::try_from(before.len()).unwrap_or(i64::MAX);
     let latest = before.into_iter().map(exchange).fold(0, add);
-    let spread = if polling.cycle.as_ps() == 0 {
-        0
-    } else {
-        (latest - times(shortest, count)).max(0)
-    };
-    Turns {
-        latency: add(add(period, spread), gap.as_ps()),
-        interval: period,
-    }
+    let spread =
+        if polling.cycle.as_ps() == 0 { 0 } else { (latest - times(shortest, count)).max(0) };
+    Turns { latency: add(add(period, spread), gap.as_ps()), interval: period }
 }

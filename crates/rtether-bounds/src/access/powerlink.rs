@@ -49,15 +49,9 @@ pub(super) fn real_time(
 /// Returns the turns of any member for ordinary frames.
 pub(super) fn ordinary(powerlink: &Powerlink, access: &Access) -> Turns {
     let has_frames = |own: &Bytes| *own > Bytes::ZERO;
-    let largest = access
-        .members
-        .iter()
-        .map(|own| own.largest[usize::from(ORDINARY)]);
+    let largest = access.members.iter().map(|own| own.largest[usize::from(ORDINARY)]);
     let nodes = largest.filter(has_frames).count();
     let nodes = i64::try_from(nodes).unwrap_or(i64::MAX);
     let cycle = powerlink.cycle.as_ps();
-    Turns {
-        latency: times(cycle, nodes.saturating_add(1)),
-        interval: times(cycle, nodes),
-    }
+    Turns { latency: times(cycle, nodes.saturating_add(1)), interval: times(cycle, nodes) }
 }

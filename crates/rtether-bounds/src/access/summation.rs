@@ -45,10 +45,7 @@ pub(crate) struct Carriage {
 pub(super) fn real_time(summation: &Summation, member: usize) -> Option<Turns> {
     let places = i64::from(summation.places[member]);
     let cycle = summation.cycle.as_ps();
-    (places > 0).then(|| Turns {
-        latency: cycle,
-        interval: (cycle - 1) / places + 1,
-    })
+    (places > 0).then(|| Turns { latency: cycle, interval: (cycle - 1) / places + 1 })
 }
 
 /// Returns the turns of any member for ordinary frames.
@@ -57,10 +54,7 @@ pub(super) fn ordinary(summation: &Summation, access: &Access) -> Turns {
     let stations = access.members.iter().filter(has_frames).count();
     let stations = i64::try_from(stations).unwrap_or(i64::MAX);
     let cycle = summation.cycle.as_ps();
-    Turns {
-        latency: times(cycle, stations.saturating_add(1)),
-        interval: times(cycle, stations),
-    }
+    Turns { latency: times(cycle, stations.saturating_add(1)), interval: times(cycle, stations) }
 }
 
 /// Returns how long the frames of a member are under way.
@@ -87,10 +81,5 @@ pub(super) fn carriage(
             times(cycle, 2)
         };
     }
-    Carriage {
-        least,
-        most,
-        relay,
-        is_master,
-    }
+    Carriage { least, most, relay, is_master }
 }

@@ -81,12 +81,8 @@ mod tests {
             turn,
         };
         let turns = |slots: &[Slot]| {
-            let tdma = Tdma {
-                cycle: Duration::from_ms(5),
-                master: 0,
-                backup: None,
-                slots: slots.into(),
-            };
+            let tdma =
+                Tdma { cycle: Duration::from_ms(5), master: 0, backup: None, slots: slots.into() };
             let access = Access {
                 hub: NodeId(0),
                 scheme: Scheme::Tdma(tdma.clone()),

@@ -55,15 +55,9 @@ pub(super) fn real_time(
 /// Returns the turns of any member for ordinary frames; `None` if a cycle has no room for one.
 pub(super) fn ordinary(token: &TimedToken, access: &Access, domain: &Domain) -> Option<Turns> {
     let pass = TimedToken::pass(domain, access.response);
-    let reserved = token
-        .reservations
-        .iter()
-        .filter(|own| **own > Duration::ZERO);
+    let reserved = token.reservations.iter().filter(|own| **own > Duration::ZERO);
     let reserved: Duration = reserved.map(|own| *own + pass).sum();
-    let largest = access
-        .members
-        .iter()
-        .map(|own| own.largest[usize::from(ORDINARY)]);
+    let largest = access.members.iter().map(|own| own.largest[usize::from(ORDINARY)]);
     let largest = largest.fold(Bytes::ZERO, Bytes::max);
     let visit = (pass + domain.frame(largest) + domain.gap()).as_ps();
     let visits = (token.cycle - reserved).as_ps() / visit;

@@ -25,8 +25,5 @@ pub(super) fn turns(token: &VirtualToken, access: &Access, domain: &Domain) -> T
     };
     let round: Duration = access.members.iter().map(used).sum();
     let round = round.as_ps();
-    Turns {
-        latency: add(round, domain.gap().as_ps()),
-        interval: round,
-    }
+    Turns { latency: add(round, domain.gap().as_ps()), interval: round }
 }

@@ -103,10 +103,7 @@ impl<'a> At<'a> {
         if loads[member].is_of_limit {
             return together;
         }
-        loads[member] = Load {
-            jitter: plant.source_of(visit).jitter,
-            ..loads[member]
-        };
+        loads[member] = Load { jitter: plant.source_of(visit).jitter, ..loads[member] };
         let alone = wait_of(plant, server, &loads, member).ok();
         let only = only(plant, server, &loads, member);
         together.into_iter().chain(alone).chain(only).min()
@@ -123,11 +120,7 @@ impl<'a> At<'a> {
         let (own, other_visit) = (&visits[visit as usize], &visits[other as usize]);
         let server = &self.plant.servers[own.server as usize];
         if visit == other {
-            return if server.curve.pauses {
-                ShareCause::Pause
-            } else {
-                ShareCause::Own
-            };
+            return if server.curve.pauses { ShareCause::Pause } else { ShareCause::Own };
         }
         relation(&server.discipline, own.queue, other_visit.queue)
     }

@@ -15,17 +15,12 @@ use crate::tandem::pmoo::once;
 pub(super) fn shares(composer: &Composer, method: Method, run: &[u32]) -> Option<Vec<Share>> {
     let (plant, known) = (&composer.plant, &composer.refined.separated);
     let mut scratch = Scratch::new(plant);
-    let fixed = run[1..]
-        .iter()
-        .map(|&visit| plant.visits[visit as usize].gap.max);
+    let fixed = run[1..].iter().map(|&visit| plant.visits[visit as usize].gap.max);
     let fixed: i64 = fixed.sum();
     let mut wait = |among: Option<&[u32]>| {
         let tandem = Tandem::new(plant, known, run, among, &mut scratch)?;
-        let found = if method == Method::MultiplexingOnce {
-            once(&tandem)
-        } else {
-            nested(&tandem)
-        };
+        let found =
+            if method == Method::MultiplexingOnce { once(&tandem) } else { nested(&tandem) };
         Some(found? - fixed)
     };
     let whole = wait(None).filter(|&whole| whole >= 0)?;
@@ -40,12 +35,7 @@ pub(super) fn shares(composer: &Composer, method: Method, run: &[u32]) -> Option
     for &visit in run {
         let here = &plant.visits[visit as usize];
         let server = &plant.servers[here.server as usize];
-        for &other in plant
-            .members
-            .of(here.server)
-            .iter()
-            .filter(|&&o| o != visit)
-        {
+        for &other in plant.members.of(here.server).iter().filter(|&&o| o != visit) {
             let own = &plant.visits[other as usize];
             if others.iter().any(|known| known.key == own.flow) {
                 continue;

@@ -19,16 +19,10 @@ pub(super) fn waits(own: &ByClass, port: &Port<'_>, queue: u8) -> Waits {
     let loads: Vec<Load> = port
         .loads
         .iter()
-        .map(|load| Load {
-            in_flight: 0,
-            ..load.with((turns.interval - load.least).max(0))
-        })
+        .map(|load| Load { in_flight: 0, ..load.with((turns.interval - load.least).max(0)) })
         .collect();
     let port = Port {
-        curve: ServiceCurve {
-            latency: turns.latency,
-            ..port.curve
-        },
+        curve: ServiceCurve { latency: turns.latency, ..port.curve },
         loads: &loads,
         ..*port
     };

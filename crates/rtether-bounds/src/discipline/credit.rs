@@ -74,11 +74,7 @@ impl Credit {
         for other in above.filter(|&other| other > queue && is_shaped(other)) {
             let parts = self.parts(port, other);
             let longest = port.longest(|queue| queue == other);
-            let debt = if ring > 0 {
-                longest
-            } else {
-                part(longest, whole - parts)
-            };
+            let debt = if ring > 0 { longest } else { part(longest, whole - parts) };
             front = add(front, add(debt, 1));
             left -= parts;
         }
@@ -90,11 +86,7 @@ impl Credit {
         };
         let is_before = |other: u8| other > queue && !is_shaped(other);
         let behind = |share: Share, latency: i64| Port {
-            curve: ServiceCurve {
-                share,
-                latency: add(latency, 1),
-                ..port.curve
-            },
+            curve: ServiceCurve { share, latency: add(latency, 1), ..port.curve },
             ..*port
         };
         if !is_shaped(queue) {
@@ -138,12 +130,7 @@ mod tests {
     /// Frames of one size, `burst` at once, on a link with `octet` picoseconds per octet.
     fn load(octet: i64, octets: i64, burst: i64, period: i64) -> Load {
         let cost = (octets + 20) * octet;
-        Load {
-            burst,
-            packets: burst,
-            spacing: cost,
-            ..Load::periodic(cost, period)
-        }
+        Load { burst, packets: burst, spacing: cost, ..Load::periodic(cost, period) }
     }
 
     /// Returns the waits of `loads`, each in a queue of its own with its idle slope in bit/s.
@@ -187,11 +174,7 @@ mod tests {
         assert_eq!(found[0], Err(Unbounded::Overload(1_000_000)));
         // Without a shaper the higher one brings 123.04 us at once, and an eighth of the link.
         let above = load(OCTET, FULL, 1, 8 * 123_040_000);
-        let found = waits(
-            OCTET,
-            &[0, 25 * MBIT, 0],
-            &[one(FULL, 1), one(200, 1), above],
-        );
+        let found = waits(OCTET, &[0, 25 * MBIT, 0], &[one(FULL, 1), one(200, 1), above]);
         assert_eq!(found[2], Ok(123_040_000 + 1));
         assert_eq!(found[1], Ok(2 * 123_040_000 * 8 / 7 + 1 + 1));
     }
@@ -230,26 +213,16 @@ mod tests {
                 })
                 .collect();
             let loads: Vec<Load> = (0..3)
-                .map(|_| {
-                    load(
-                        8,
-                        sizes[draw(4)],
-                        1 + i64::try_from(draw(5)).unwrap(),
-                        4_000_000,
-                    )
-                })
+                .map(|_| load(8, sizes[draw(4)], 1 + i64::try_from(draw(5)).unwrap(), 4_000_000))
                 .collect();
-            let slopes: Vec<u64> = percents
-                .iter()
-                .map(|percent| percent.unsigned_abs() * 10_000_000_000)
-                .collect();
+            let slopes: Vec<u64> =
+                percents.iter().map(|percent| percent.unsigned_abs() * 10_000_000_000).collect();
             let bounds = waits(8, &slopes, &loads);
             let mut most = [0; 3];
             for _ in 0..60 {
                 // Many frames of the lowest queue meet whatever the others do.
-                let starts: Vec<i64> = (0..3)
-                    .map(|_| [0, 1, 700, 3_000, 12_303, 12_305][draw(6)])
-                    .collect();
+                let starts: Vec<i64> =
+                    (0..3).map(|_| [0, 1, 700, 3_000, 12_303, 12_305][draw(6)]).collect();
                 for (most, seen) in most.iter_mut().zip(schedule(&percents, &loads, &starts)) {
                     *most = seen.max(*most);
                 }

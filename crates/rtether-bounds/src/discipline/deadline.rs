@@ -124,10 +124,7 @@ fn waits(loads: &[(Load, i64)], lower: i64) -> Result<Vec<i64>, Unbounded> {
 
 /// Returns loads each of which has no limit but its own: the links before the port do not count.
 fn alone(loads: &[Load]) -> Vec<Load> {
-    let each = loads.iter().map(|load| Load {
-        group: NONE,
-        ..*load
-    });
+    let each = loads.iter().map(|load| Load { group: NONE, ..*load });
     each.collect()
 }
 
@@ -239,10 +236,7 @@ mod tests {
     use super::*;
 
     fn load(cost: i64, period: i64, jitter: i64) -> Load {
-        Load {
-            jitter,
-            ..Load::periodic(cost, period)
-        }
+        Load { jitter, ..Load::periodic(cost, period) }
     }
 
     /// Oracle: by hand.
@@ -262,11 +256,7 @@ mod tests {
     /// Oracle: with equal deadlines this is the order of arrival, whose waits are by hand.
     #[test]
     fn equal_deadlines_are_order_of_arrival() {
-        let three = [
-            (load(2, 20, 0), 9),
-            (load(3, 20, 0), 9),
-            (load(4, 20, 0), 9),
-        ];
+        let three = [(load(2, 20, 0), 9), (load(3, 20, 0), 9), (load(4, 20, 0), 9)];
         assert_eq!(waits(&three, 0), Ok(vec![7, 6, 5]));
         // In the worst case a longer packet without a deadline is in front.
         assert_eq!(waits(&three, 6), Ok(vec![13, 12, 11]));
@@ -297,9 +287,8 @@ mod tests {
         };
         let mut tight = 0;
         for _ in 0..300 {
-            let flows: Vec<(Load, i64)> = (0..3)
-                .map(|_| (load(1 + draw(4), 12 + draw(6), draw(9)), 1 + draw(20)))
-                .collect();
+            let flows: Vec<(Load, i64)> =
+                (0..3).map(|_| (load(1 + draw(4), 12 + draw(6), draw(9)), 1 + draw(20))).collect();
             let bounds = waits(&flows, 0).unwrap();
             let mut most = [0; 3];
             for _ in 0..60 {

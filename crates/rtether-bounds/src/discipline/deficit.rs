@@ -48,11 +48,7 @@ impl Deficit {
 
     fn sizes(self, port: &Port<'_>, queue: u8) -> Sizes {
         let octets = |work: i64| (work / port.curve.octet - wire_octets(0)).max(1);
-        let mut sizes = Sizes {
-            shortest: i64::MAX,
-            longest: 1,
-            divisor: self.quantum(queue),
-        };
+        let mut sizes = Sizes { shortest: i64::MAX, longest: 1, divisor: self.quantum(queue) };
         for load in port.of(|other| other == queue) {
             let [least, most] = [load.least, load.cost].map(octets);
             sizes.shortest = sizes.shortest.min(least);
@@ -115,12 +111,7 @@ mod tests {
 
     /// Frames of one size, `burst` at once, on a link of one octet per picosecond.
     fn load(octets: i64, burst: i64, period: i64) -> Load {
-        Load {
-            burst,
-            packets: burst,
-            spacing: octets + 20,
-            ..Load::periodic(octets + 20, period)
-        }
+        Load { burst, packets: burst, spacing: octets + 20, ..Load::periodic(octets + 20, period) }
     }
 
     /// Returns the longest waits of `loads`, each in a queue of its own.
@@ -135,9 +126,7 @@ mod tests {
             queues: &queues,
             is_whole: false,
         };
-        let each = queues
-            .iter()
-            .map(|(queue, _)| Deficit(all).waits(&port, *queue));
+        let each = queues.iter().map(|(queue, _)| Deficit(all).waits(&port, *queue));
         each.map(|found| found.unwrap()[0]).collect()
     }
 
@@ -172,17 +161,10 @@ mod tests {
         for _ in 0..400 {
             let count = 2 + draw(2);
             let loads: Vec<Load> = (0..count)
-                .map(|_| {
-                    load(
-                        sizes[draw(4)],
-                        1 + i64::try_from(draw(12)).unwrap(),
-                        100_000,
-                    )
-                })
+                .map(|_| load(sizes[draw(4)], 1 + i64::try_from(draw(12)).unwrap(), 100_000))
                 .collect();
-            let quanta: Vec<u16> = (0..count)
-                .map(|_| [500, 1_000, 1_518, 2_500][draw(4)])
-                .collect();
+            let quanta: Vec<u16> =
+                (0..count).map(|_| [500, 1_000, 1_518, 2_500][draw(4)]).collect();
             let bounds = waits(&quanta, &loads);
             let mut most = vec![0; count];
             for _ in 0..40 {

@@ -206,11 +206,7 @@ impl Driver {
         } else {
             !port.of(is_bulk).is_empty()
         };
-        let base = if may_be_in_front {
-            below.saturating_mul(longest)
-        } else {
-            0
-        };
+        let base = if may_be_in_front { below.saturating_mul(longest) } else { 0 };
         let is_higher = |other| is_bypass(other) && other != queue;
         smaller(until_empty, port.waits(queue, base, is_higher))
     }

@@ -64,14 +64,10 @@ impl Discipline {
         match selection {
             Selection::Fcfs => Self::Fifo,
             Selection::StrictPriority => Self::Strict,
-            Selection::Wrr { weights } => Self::RoundRobin(RoundRobin {
-                weights,
-                strict: None,
-            }),
-            Selection::StrictWrr { weights } => Self::RoundRobin(RoundRobin {
-                weights,
-                strict: Some(queues - 1),
-            }),
+            Selection::Wrr { weights } => Self::RoundRobin(RoundRobin { weights, strict: None }),
+            Selection::StrictWrr { weights } => {
+                Self::RoundRobin(RoundRobin { weights, strict: Some(queues - 1) })
+            }
             Selection::Drr { quanta } => Self::Deficit(Deficit(quanta)),
             Selection::Cbs { idle_slopes } => Self::Credit(Credit::new(idle_slopes)),
             Selection::EarliestDeadline => Self::Deadline,

@@ -130,13 +130,7 @@ fn waits_in(
     // with `s`: if `F(s) <= s`, then `F(s - d) - d <= s - d`. So its wait is shorter by `d`, or zero.
     let each = costs.len().div_ceil(COSTS_MAX).max(1);
     let costs: Vec<i64> = costs.into_iter().step_by(each).collect();
-    let found = waits(&mut Class {
-        base,
-        own: all,
-        higher,
-        costs: &costs,
-        is_whole,
-    })?;
+    let found = waits(&mut Class { base, own: all, higher, costs: &costs, is_whole })?;
     let wait_of = |load: &Load| {
         let place = costs.partition_point(|&cost| cost <= load.least) - 1;
         (found[place] - (load.least - costs[place])).max(0)
@@ -169,13 +163,8 @@ mod tests {
     /// work, of which a packet of 2 ps finds 8 in front, even if its flow also has packets of 10.
     #[test]
     fn the_small_packet_of_a_flow_waits_longest() {
-        let load = |least| Load {
-            least,
-            group: 1,
-            ratio: ONE,
-            spacing: 10,
-            ..Load::periodic(10, 1_000)
-        };
+        let load =
+            |least| Load { least, group: 1, ratio: ONE, spacing: 10, ..Load::periodic(10, 1_000) };
         let port = Port {
             visits: &Unasked,
             curve: ServiceCurve::new(1, false),
@@ -192,10 +181,7 @@ mod tests {
     fn packets_of_more_sizes_than_are_examined_wait_for_all_others() {
         let sizes = 11..=30;
         assert!(sizes.clone().count() > COSTS_MAX);
-        let own: Vec<Load> = sizes
-            .clone()
-            .map(|cost| Load::periodic(cost, 1_000_000))
-            .collect();
+        let own: Vec<Load> = sizes.clone().map(|cost| Load::periodic(cost, 1_000_000)).collect();
         let sum: i64 = sizes.clone().sum();
         let alone = waits_behind(&own, 0, &mut own.clone(), &mut []);
         assert_eq!(alone, Ok(sizes.clone().map(|cost| sum - cost).collect()));

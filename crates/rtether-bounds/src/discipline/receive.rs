@@ -68,11 +68,7 @@ impl ReceiveQueues {
     /// Returns the waits of a queue.
     pub(crate) fn waits(self, port: &Port<'_>, queue: u8) -> Waits {
         let Self { selection, top } = self;
-        let both = Both {
-            port,
-            selection,
-            top,
-        };
+        let both = Both { port, selection, top };
         both.waits(queue)
     }
 
@@ -86,21 +82,12 @@ impl ReceiveQueues {
 pub(crate) fn preemptive(port: &Port<'_>, queue: u8) -> Waits {
     let own = port.of(|other| other == queue);
     // Up to completion nothing is subtracted.
-    let whole: Vec<Load> = own
-        .iter()
-        .map(|load| Load {
-            cost: 0,
-            least: 0,
-            ..*load
-        })
-        .collect();
+    let whole: Vec<Load> = own.iter().map(|load| Load { cost: 0, least: 0, ..*load }).collect();
     let mut all = own.clone();
     let mut higher = port.of(|other| other > queue);
     let found = waits_behind(&whole, 0, &mut all, &mut higher)?;
     let pairs = found.into_iter().zip(&own);
-    Ok(pairs
-        .map(|(stay, load)| (stay - load.cost).max(0))
-        .collect())
+    Ok(pairs.map(|(stay, load)| (stay - load.cost).max(0)).collect())
 }
 
 /// Queue of a class in one direction at a processor with receive queues.
@@ -135,10 +122,7 @@ impl Both<'_> {
             ReceiveSelection::LowFlag { low_turn, .. } if class_of(queue) == self.top => {
                 self.top(queue, low_turn)
             }
-            ReceiveSelection::LowFlag {
-                idle_release,
-                low_turn,
-            } => {
+            ReceiveSelection::LowFlag { idle_release, low_turn } => {
                 let idle = idle_release.ok_or(Unbounded::Layer(LayerPart::ReceiveQueues))?;
                 self.low(queue, idle.as_ps(), low_turn)
             }
@@ -248,11 +232,6 @@ impl Both<'_> {
                 }));
             }
         }
-        waits_behind(
-            &own,
-            add(self.lower(queue), passing),
-            &mut own.clone(),
-            &mut higher,
-        )
+        waits_behind(&own, add(self.lower(queue), passing), &mut own.clone(), &mut higher)
     }
 }

@@ -66,10 +66,7 @@ enum Credits {
 
 impl Pace {
     pub(crate) const fn new(smoothing: Smoothing, is_in_order: bool) -> Self {
-        Self {
-            smoothing,
-            is_in_order,
-        }
+        Self { smoothing, is_in_order }
     }
 
     /// Returns the waits of packets of a level.
@@ -132,11 +129,7 @@ impl Pace {
                 Ok(Credits::Octets(ticks * tick, octets(law.depth)))
             }
             Mode::Nt(law) => {
-                let period = if is_calm {
-                    law.period_min
-                } else {
-                    law.period_max
-                };
+                let period = if is_calm { law.period_min } else { law.period_max };
                 Ok(Credits::Packets((period + law.jitter).as_ps()))
             }
             Mode::Rtether(_) if !self.is_in_order => {

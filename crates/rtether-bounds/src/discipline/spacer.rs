@@ -62,11 +62,7 @@ mod tests {
     }
 
     fn load(gap: i64, [period, burst, jitter]: [i64; 3]) -> Load {
-        Load {
-            burst,
-            jitter,
-            ..Load::periodic(gap, period)
-        }
+        Load { burst, jitter, ..Load::periodic(gap, period) }
     }
 
     /// Oracle: by hand. A gap of a whole period: as much wait as jitter. Three at once, a gap of 200

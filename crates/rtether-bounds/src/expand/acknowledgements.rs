@@ -22,10 +22,7 @@ impl Walker<'_> {
         back: Option<(u32, Gap)>,
     ) {
         let ways = self.ways_of(flow, listener, arrived, back);
-        self.plant.connections.push(Connection {
-            flow: self.flow,
-            ways,
-        });
+        self.plant.connections.push(Connection { flow: self.flow, ways });
     }
 
     fn ways_of(
@@ -38,18 +35,9 @@ impl Walker<'_> {
         let tcp = flow.connection.as_ref()?;
         let there = arrived?;
         let way = |is_answer| {
-            let (from, to) = if is_answer {
-                (listener, flow.talker)
-            } else {
-                (flow.talker, listener)
-            };
-            Way {
-                flow,
-                number: self.flow,
-                from,
-                to: Some(to),
-                is_answer,
-            }
+            let (from, to) =
+                if is_answer { (listener, flow.talker) } else { (flow.talker, listener) };
+            Way { flow, number: self.flow, from, to: Some(to), is_answer }
         };
         let (forth, to_talker) = (way(false), way(true));
         let is_regular = self.is_regular;
@@ -66,11 +54,7 @@ impl Walker<'_> {
                 })
             }
         };
-        Some(Ways {
-            there,
-            returns,
-            back,
-        })
+        Some(Ways { there, returns, back })
     }
 
     /// Follows the acknowledgements of data delivered at a visit: those sent at once, and those sent by
@@ -88,14 +72,8 @@ impl Walker<'_> {
         let spacing = spacing.map(|own| [own.small[0], own.large[0]]);
         let mut end = |count: i64, gap, spacing, limit| {
             let frame = Frame::pure(way.flow, !way.is_answer, count);
-            let token = Token {
-                visit,
-                gap,
-                is_pure: true,
-                spacing,
-                limit,
-                ..Token::released(frame)
-            };
+            let token =
+                Token { visit, gap, is_pure: true, spacing, limit, ..Token::released(frame) };
             let delivered = self.send(way, &target, token).ok()?;
             delivered.first().map(|(_, token)| (token.visit, token.gap))
         };
@@ -112,10 +90,6 @@ impl Walker<'_> {
             0 => None,
             count => Some(end(count, behind, None, limit)?),
         };
-        Some(Returns {
-            at_once,
-            late,
-            rule: pattern.rule,
-        })
+        Some(Returns { at_once, late, rule: pattern.rule })
     }
 }

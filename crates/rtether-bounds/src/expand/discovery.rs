@@ -18,13 +18,10 @@ impl Walker<'_> {
     pub(super) fn follow_discovery(&mut self, flow: &Flow) {
         let (network, routing) = (self.network, self.routing);
         let stations = network.iter_nodes().map(|(id, _)| id);
-        let stations: Vec<NodeId> = stations
-            .filter(|&id| network.end_station(id).is_some())
-            .collect();
-        let without_priority = flow.tag.filter(|tag| tag.vid.get() != 0).map(|tag| Tag {
-            pcp: Pcp::default(),
-            ..tag
-        });
+        let stations: Vec<NodeId> =
+            stations.filter(|&id| network.end_station(id).is_some()).collect();
+        let without_priority =
+            flow.tag.filter(|tag| tag.vid.get() != 0).map(|tag| Tag { pcp: Pcp::default(), ..tag });
         let mut tags = vec![without_priority];
         if flow.tag != without_priority {
             tags.push(flow.tag);
@@ -32,13 +29,10 @@ impl Walker<'_> {
         let ends = core::iter::once(flow.talker).chain(flow.listeners.iter().copied());
         for talker in ends {
             let others = stations.iter().copied().filter(|&other| other != talker);
-            let others: Vec<NodeId> = others
-                .filter(|&other| routing.path(network, talker, other).is_ok())
-                .collect();
+            let others: Vec<NodeId> =
+                others.filter(|&other| routing.path(network, talker, other).is_ok()).collect();
             // Ports of switches that manage groups; other switches flood.
-            let ways = others
-                .iter()
-                .flat_map(|&other| routing.paths(network, talker, other));
+            let ways = others.iter().flat_map(|&other| routing.paths(network, talker, other));
             let ports: BTreeSet<PortId> = ways.flatten().map(|hop| hop.egress).collect();
             for &tag in &tags {
                 let said = Flow {
@@ -61,13 +55,7 @@ impl Walker<'_> {
     }
 
     fn say(&mut self, said: &Flow, to: Option<NodeId>, target: &Target) {
-        let way = Way {
-            flow: said,
-            number: self.flow,
-            from: said.talker,
-            to,
-            is_answer: false,
-        };
+        let way = Way { flow: said, number: self.flow, from: said.talker, to, is_answer: false };
         // Traffic that does not get through does not concern this flow.
         let _ = self.send(&way, target, Token::released(Frame::of(said, false)));
     }

@@ -136,10 +136,7 @@ impl Walker<'_> {
             return;
         }
         if let Some(place) = self.plant.servers.get_mut(server as usize) {
-            place.obstacle.get_or_insert(Reason::EndNodeLayer {
-                node,
-                part: LayerPart::Fragments,
-            });
+            place.obstacle.get_or_insert(Reason::EndNodeLayer { node, part: LayerPart::Fragments });
         }
     }
 }
@@ -152,15 +149,8 @@ pub(super) fn answer_limit(flow: &Flow, limit: Option<Limit>) -> Option<Limit> {
     if flow.connection.is_some() || flow.is_published() || flow.is_fragmented() {
         return None;
     }
-    let delay = if let Traffic::Bulk(bulk) = &flow.traffic {
-        bulk.tcp.ack_delay.as_ps()
-    } else {
-        0
-    };
+    let delay =
+        if let Traffic::Bulk(bulk) = &flow.traffic { bulk.tcp.ack_delay.as_ps() } else { 0 };
     // The smallest packet may have the largest answer.
-    Some(Limit {
-        charge: [limit.charge[0]; 2],
-        delay: add(limit.delay, delay),
-        ..limit
-    })
+    Some(Limit { charge: [limit.charge[0]; 2], delay: add(limit.delay, delay), ..limit })
 }

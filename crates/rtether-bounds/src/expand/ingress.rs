@@ -57,10 +57,7 @@ impl Walker<'_> {
                 branches.push(kept);
                 continue;
             };
-            let policer = Policer {
-                port,
-                rule: u16::try_from(number).unwrap_or(u16::MAX),
-            };
+            let policer = Policer { port, rule: u16::try_from(number).unwrap_or(u16::MAX) };
             let demoted = self.police(policer, police, &mut kept);
             branches.push(kept);
             if let Some(frame) = demoted {

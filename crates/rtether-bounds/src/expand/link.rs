@@ -56,11 +56,7 @@ impl Walker<'_> {
         let whole = Gap::between(last_bit(small), last_bit(large));
         let header = times(wire.octet, HEADER + token.frame.tag_octets());
         let server = &self.plant.servers[wire.server as usize];
-        let seen = if server.is_cut_through {
-            Gap::exact(header)
-        } else {
-            whole
-        };
+        let seen = if server.is_cut_through { Gap::exact(header) } else { whole };
         token.tail = Gap::between(whole.min - seen.min, whole.max - seen.max);
         token.gap = seen.then(wire.flight);
         token.octet = wire.octet;
@@ -75,8 +71,6 @@ impl Walker<'_> {
 
 /// Returns how long a frame occupies a link.
 pub(super) fn transmission(frame: &Frame, octet: i64) -> Service {
-    let time = frame
-        .tagged_sizes()
-        .map(|size| times(octet, wire_octets(size)));
+    let time = frame.tagged_sizes().map(|size| times(octet, wire_octets(size)));
     Service::fixed(time[0], time[1])
 }

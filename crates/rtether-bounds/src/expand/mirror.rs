@@ -24,10 +24,7 @@ impl Walker<'_> {
         if !mirror.copies_received(port.port) {
             return Ok(());
         }
-        let to = PortId {
-            port: mirror.to,
-            ..port
-        };
+        let to = PortId { port: mirror.to, ..port };
         let mut copy = *token;
         if self.is_held(switch, to, token) {
             copy.gap = copy.gap.then(token.tail);
@@ -48,14 +45,8 @@ impl Walker<'_> {
         };
         match &switch.mirror {
             Some(mirror) if mirror.copies_sent(port.port) => {
-                let to = PortId {
-                    port: mirror.to,
-                    ..port
-                };
-                let copy = Token {
-                    gap: Gap::default(),
-                    ..*sent
-                };
+                let to = PortId { port: mirror.to, ..port };
+                let copy = Token { gap: Gap::default(), ..*sent };
                 self.send_copy(switch, to, copy, under_way)
             }
             _ => Ok(()),

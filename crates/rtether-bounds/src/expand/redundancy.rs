@@ -85,11 +85,7 @@ impl Walker<'_> {
             ends.push(Err(error.map_or(Reason::NotDelivered, Reason::NoRoute)));
         }
         let flow = self.flow;
-        let streams = ends.into_iter().map(|end| Stream {
-            flow,
-            listener,
-            end,
-        });
+        let streams = ends.into_iter().map(|end| Stream { flow, listener, end });
         self.plant.streams.extend(streams);
     }
 

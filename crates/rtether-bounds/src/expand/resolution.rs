@@ -12,13 +12,7 @@ use crate::source::add;
 impl Walker<'_> {
     /// Follows the request of an exchange, which everyone hears, and the reply.
     pub(super) fn follow_exchange(&mut self, flow: &Flow) {
-        let way = Way {
-            flow,
-            number: self.flow,
-            from: flow.talker,
-            to: None,
-            is_answer: false,
-        };
+        let way = Way { flow, number: self.flow, from: flow.talker, to: None, is_answer: false };
         let request = Token::released(Frame::of(flow, false));
         let arrived = self.send(&way, &Target::All, request);
         for &listener in &flow.listeners {

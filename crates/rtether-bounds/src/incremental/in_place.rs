@@ -73,9 +73,7 @@ impl Analyzer {
         }
         let has_same_edges = has_same_edges(plant, gone.clone(), &own);
         let came = own.visits.len();
-        plant
-            .leads_on
-            .splice(gone.clone(), own.leads_on.iter().copied());
+        plant.leads_on.splice(gone.clone(), own.leads_on.iter().copied());
         for sources in [&mut plant.sources, &mut stage.sources] {
             sources.splice(edit.flows.clone(), own.sources.iter().copied());
         }
@@ -85,11 +83,7 @@ impl Analyzer {
             solution.exchange(gone, came, edit);
         }
         let old = take(&mut solution.components);
-        let new = if has_same_edges {
-            old.clone()
-        } else {
-            Components::new(plant)
-        };
+        let new = if has_same_edges { old.clone() } else { Components::new(plant) };
         stage.solution = search_on(plant, take(solution), (&old, new), is_changed);
     }
 
@@ -147,10 +141,8 @@ fn has_same_edges(plant: &Plant, gone: Range<usize>, own: &Plant) -> bool {
             !gone.contains(&visit) && is_step(&plant.visits, &plant.visits[visit], edge)
         })
     };
-    let [old, new] = [
-        edges(&plant.visits, &plant.visits[gone.clone()]),
-        edges(&own.visits, &own.visits),
-    ];
+    let [old, new] =
+        [edges(&plant.visits, &plant.visits[gone.clone()]), edges(&own.visits, &own.visits)];
     let is_in = |all: &[(u32, u32)], edge: &(u32, u32)| all.contains(edge) || others_have(*edge);
     old.iter().all(|edge| is_in(&new, edge)) && new.iter().all(|edge| is_in(&old, edge))
 }

@@ -43,9 +43,7 @@ impl PlaceLoad {
         let place = &plant.servers[server as usize];
         let is_known = place.obstacle.is_none();
         let is_limited = |load: &Load| {
-            let limit = plant
-                .limits
-                .get(plant.visits[load.visit as usize].limit as usize);
+            let limit = plant.limits.get(plant.visits[load.visit as usize].limit as usize);
             let is_smoothed = limit.is_some_and(crate::output_limit::Limit::is_rate);
             plant.source_of(load.visit).is_limited() || (is_smoothed && load.is_limited())
         };
@@ -106,13 +104,7 @@ impl PlaceLoad {
 /// Returns the work of loads in millionths of the time, rounded up once: a place that is exactly full is
 /// not above.
 fn utilization(loads: &mut [Load]) -> u64 {
-    let mut each: Vec<Load> = loads
-        .iter()
-        .map(|load| Load {
-            group: NONE,
-            ..*load
-        })
-        .collect();
+    let mut each: Vec<Load> = loads.iter().map(|load| Load { group: NONE, ..*load }).collect();
     let exact = exact_rate(&mut each, 1_000_000);
     exact
         .and_then(|ppm| u64::try_from(ppm).ok())
@@ -140,9 +132,7 @@ fn counted(
     for load in loads.iter().filter(|load| load.in_flight == 0) {
         let wait = if load.is_of_limit {
             // It may stand for all flows of the queue that share its limit.
-            let same = loads
-                .iter()
-                .filter(|other| queue_of(other) == queue_of(load));
+            let same = loads.iter().filter(|other| queue_of(other) == queue_of(load));
             same.map(wait_of).max().unwrap_or(INFINITE)
         } else {
             wait_of(load)
@@ -192,13 +182,11 @@ fn stays(plant: &Plant, solution: &Solution, server: u32, loads: &[Load]) -> Opt
     }
     let work = in_order?;
     let is_prompt = |load: &Load| plant.is_prompt(plant.visits[load.visit as usize].flow);
-    Some(
-        if *discipline == Discipline::Fifo && !loads.iter().any(is_prompt) {
-            Stays::InOrder(work)
-        } else {
-            Stays::ByClass(classes.into_iter().fold(0, add))
-        },
-    )
+    Some(if *discipline == Discipline::Fifo && !loads.iter().any(is_prompt) {
+        Stays::InOrder(work)
+    } else {
+        Stays::ByClass(classes.into_iter().fold(0, add))
+    })
 }
 
 /// Returns the work that may be in each queue of a port at once, by the theorem of [`stays`], which

@@ -36,16 +36,10 @@ impl Solver<'_> {
         let is_cyclic = components.is_cyclic(component);
         self.arrive(places, is_cyclic);
         let arrives_alike = |&(visit, found): &(u32, VisitResult)| {
-            let parent = plant
-                .visits
-                .get(plant.visits[visit as usize].parent as usize);
+            let parent = plant.visits.get(plant.visits[visit as usize].parent as usize);
             let is_inside =
                 parent.is_some_and(|parent| components.of_place(parent.server) == Some(component));
-            let now = VisitResult {
-                wait: found.wait,
-                cause: found.cause,
-                ..self.found(visit)
-            };
+            let now = VisitResult { wait: found.wait, cause: found.cause, ..self.found(visit) };
             is_inside || now == found
         };
         if !is_changed && old.iter().all(arrives_alike) {

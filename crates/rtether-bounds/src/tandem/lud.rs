@@ -138,11 +138,7 @@ struct Services<'a> {
 
 impl<'a> Services<'a> {
     fn new(tandem: &'a Tandem) -> Self {
-        Self {
-            tandem,
-            parts: Vec::new(),
-            gaps: Vec::new(),
-        }
+        Self { tandem, parts: Vec::new(), gaps: Vec::new() }
     }
 
     /// Returns the longest time to the beginning of the last transmission, with the extra times of
@@ -168,10 +164,7 @@ impl<'a> Services<'a> {
     ) -> Option<Service> {
         let (first, last) = ports.into_inner();
         let (mut at, mut rest) = (first, flows);
-        let mut service = Service {
-            delay: 0,
-            first: self.parts.len(),
-        };
+        let mut service = Service { delay: 0, first: self.parts.len() };
         while at <= last {
             if at > first {
                 service.delay += self.gaps[gaps + at - 1 - first];

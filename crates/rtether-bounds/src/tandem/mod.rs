@@ -56,20 +56,14 @@ pub(crate) fn refine(plant: &Plant, solution: &Solution, workers: &impl Workers)
         let mut scratch = Scratch::new(plant);
         let streams = parts[number].iter();
         let all = streams.map(|stream| {
-            let both = exchanges
-                .as_ref()
-                .and_then(|found| found.latency(plant, stream));
+            let both = exchanges.as_ref().and_then(|found| found.latency(plant, stream));
             let both = both.map(|latency| (Method::RequestAndReply, latency));
             let whole = latencies(plant, &separated, stream, &mut scratch);
             both.into_iter().chain(whole).collect()
         });
         all.collect::<Vec<Vec<(Method, i64)>>>()
     });
-    Refined {
-        separated,
-        exchanges,
-        latencies: latencies.into_iter().flatten().collect(),
-    }
+    Refined { separated, exchanges, latencies: latencies.into_iter().flatten().collect() }
 }
 
 fn latencies(
@@ -98,15 +92,9 @@ fn latencies(
             *sum = both.filter(|&sum| sum < INFINITE);
         }
     }
-    let methods = [
-        Method::SeparatedFlow,
-        Method::MultiplexingOnce,
-        Method::LeastUpperDelay,
-    ];
+    let methods = [Method::SeparatedFlow, Method::MultiplexingOnce, Method::LeastUpperDelay];
     let found = methods.into_iter().zip(sums);
-    found
-        .filter_map(|(method, sum)| Some((method, add(sum?, end.max))))
-        .collect()
+    found.filter_map(|(method, sum)| Some((method, add(sum?, end.max)))).collect()
 }
 
 /// Returns the visits of a packet up to the last one, in their order.
@@ -128,11 +116,8 @@ pub(crate) fn runs<'a>(plant: &Plant, way: &'a [u32]) -> impl Iterator<Item = &'
         let &first = rest.first()?;
         let goes_on = |&&visit: &&u32| is_port(plant, visit) && !begins_anew(plant, visit);
         let ports = rest[1..].iter().take_while(goes_on).count();
-        let (run, next) = if is_port(plant, first) {
-            rest.split_at(1 + ports)
-        } else {
-            rest.split_at(1)
-        };
+        let (run, next) =
+            if is_port(plant, first) { rest.split_at(1 + ports) } else { rest.split_at(1) };
         rest = next;
         Some(run)
     })
@@ -142,10 +127,7 @@ pub(crate) fn runs<'a>(plant: &Plant, way: &'a [u32]) -> impl Iterator<Item = &'
 /// last one, place by place.
 fn separately(plant: &Plant, known: &Separated, run: &[u32]) -> Option<i64> {
     let waits = run.iter().map(|&visit| known.wait[visit as usize]);
-    let gaps = run
-        .iter()
-        .skip(1)
-        .map(|&visit| plant.visits[visit as usize].gap.max);
+    let gaps = run.iter().skip(1).map(|&visit| plant.visits[visit as usize].gap.max);
     let sum = waits.chain(gaps).fold(0, add);
     (sum < INFINITE).then_some(sum)
 }

@@ -49,17 +49,9 @@ pub(crate) struct Gap {
 impl Cross {
     #[cfg(test)]
     pub(crate) fn new(first: usize, bursts: Vec<i128>, rate: i128, gap: i64) -> Self {
-        let gap = Gap {
-            longest: gap,
-            early: rate * i128::from(gap),
-        };
+        let gap = Gap { longest: gap, early: rate * i128::from(gap) };
         let gaps = alloc::vec![gap; bursts.len() - 1];
-        Self {
-            first,
-            bursts,
-            rate,
-            gaps,
-        }
+        Self { first, bursts, rate, gaps }
     }
 
     /// Returns no flows from one port to another.
@@ -207,13 +199,7 @@ impl Tandem {
         scratch: &mut Scratch,
     ) -> Option<Self> {
         let octets = run.iter().map(|&visit| server(plant, visit).curve.octet);
-        let builder = Builder {
-            plant,
-            known,
-            run,
-            among,
-            octet: octets.max()?,
-        };
+        let builder = Builder { plant, known, run, among, octet: octets.max()? };
         let visits = run.iter().map(|&visit| &plant.visits[visit as usize]);
         let costs: Option<Vec<i64>> = run.iter().map(|&visit| builder.cost(visit)).collect();
         let mut tandem = Self {
@@ -251,12 +237,7 @@ impl Tandem {
     /// the last of the packets that come at once or one period apart: each further period brings at
     /// most the work that is done in it.
     pub(crate) fn longest(&self, rate: i128, busy: impl Fn(i128) -> Option<i64>) -> Option<i64> {
-        let Source {
-            period,
-            burst,
-            jitter,
-            ..
-        } = self.source;
+        let Source { period, burst, jitter, .. } = self.source;
         let own = own_rate(self.cost, &self.source);
         if own > rate {
             return None;
@@ -324,10 +305,7 @@ impl Builder<'_> {
     /// Returns the releases of a visit's flow as packets there.
     fn source(&self, visit: u32) -> Source {
         let source = *self.plant.source_of(visit);
-        Source {
-            burst: source.burst * self.visit(visit).frames,
-            ..source
-        }
+        Source { burst: source.burst * self.visit(visit).frames, ..source }
     }
 
     /// Returns the work of a packet of a visit; `None` if it is out of range.
@@ -414,10 +392,7 @@ impl Builder<'_> {
         });
         let (latest, first) = both.fold((i64::MIN, i64::MAX), |(late, first), (gap, service)| {
             // What is constant is that of the link, and the same for all of them.
-            (
-                late.max(gap.max - gap.constant - service),
-                first.min(gap.min),
-            )
+            (late.max(gap.max - gap.constant - service), first.min(gap.min))
         });
         latest <= first
     }
@@ -430,13 +405,7 @@ fn crosses(
     ports: usize,
     chosen: impl Fn(&Met) -> bool,
 ) -> Option<Vec<Cross>> {
-    let Scratch {
-        slots,
-        met,
-        crossings,
-        numbers,
-        ..
-    } = scratch;
+    let Scratch { slots, met, crossings, numbers, .. } = scratch;
     crossings.clear();
     numbers.clear();
     for met in met.iter().filter(|met| chosen(met)) {

@@ -65,11 +65,7 @@ impl Separated {
             None => [&solution.wait, &solution.jitter, &solution.drift],
         };
         let [wait, jitter, drift] = all.map(Clone::clone);
-        let mut separated = Self {
-            wait,
-            jitter,
-            drift,
-        };
+        let mut separated = Self { wait, jitter, drift };
         for _ in 0..ROUNDS {
             if !separated.improve(plant) {
                 break;
@@ -99,10 +95,7 @@ impl Separated {
                 if real.is_of_limit || self.is_settled(plant, visit) {
                     continue;
                 }
-                loads[member] = Load {
-                    jitter: plant.source_of(visit).jitter,
-                    ..real
-                };
+                loads[member] = Load { jitter: plant.source_of(visit).jitter, ..real };
                 let found = if self.may_gain(plant, visit) {
                     wait_of(plant, server, &loads, member).ok()
                 } else {

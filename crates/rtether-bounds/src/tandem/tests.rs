@@ -14,11 +14,7 @@ fn cross(first: usize, ports: usize, burst: i64, rate: i128) -> Cross {
 
 /// Ports of rate one; packets of 2 every 100, which take 10 to the next port.
 fn tandem(ports: usize, flows: &[Cross], jitter: i64) -> Tandem {
-    let port = |_| Port {
-        rate: ONE,
-        blocking: 0,
-        high: Affine::default(),
-    };
+    let port = |_| Port { rate: ONE, blocking: 0, high: Affine::default() };
     Tandem {
         ports: (0..ports).map(port).collect(),
         gaps: vec![[10, 10]; ports - 1],

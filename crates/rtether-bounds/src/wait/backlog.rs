@@ -13,13 +13,8 @@ use crate::source::INFINITE;
 pub(crate) fn backlog(loads: &mut [Load]) -> Result<i64, Unbounded> {
     distance(loads, false, None).or_else(|reason| {
         // The packet that waits longest, less no work of its own, finds the most.
-        let mut class = Class {
-            base: 0,
-            own: loads,
-            higher: &mut [],
-            costs: &[0],
-            is_whole: false,
-        };
+        let mut class =
+            Class { base: 0, own: loads, higher: &mut [], costs: &[0], is_whole: false };
         let found = full::waits(&mut class).ok_or(reason)?;
         Ok(found[0])
     })
@@ -101,9 +96,7 @@ fn sweep(all: &[Change], least: i64, horizon: i64) -> (i128, bool) {
             slope += all[index].slope;
             index += 1;
         }
-        let next = all
-            .get(index)
-            .map_or(horizon, |change| change.time.min(horizon));
+        let next = all.get(index).map_or(horizon, |change| change.time.min(horizon));
         let left = |at: i64| offset.saturating_add((slope - ONE).saturating_mul(at.into()));
         // Between two changes the distance is linear: its extremes are at the ends.
         most = most.max(left(time)).max(left((next - 1).max(time)));

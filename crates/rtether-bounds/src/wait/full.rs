@@ -109,10 +109,7 @@ pub(super) fn waits(class: &mut Class<'_>) -> Option<Vec<i64>> {
 pub(crate) fn long_run(loads: &mut [Load], scale: i128) -> Option<i128> {
     let parts = parts_of(loads.iter())?;
     let groups = group(loads);
-    let mut full = Full {
-        parts,
-        ..Full::default()
-    };
+    let mut full = Full { parts, ..Full::default() };
     for group in &groups {
         Full::put(&mut full.own, group, loads, parts, false)?;
     }
@@ -133,16 +130,11 @@ pub(crate) fn common_period<'a>(mut loads: impl Iterator<Item = &'a Load>) -> Op
 
 impl Full {
     fn of(pairs: &[Pair], class: &Class<'_>, parts: i128, prefers_lines: bool) -> Option<Self> {
-        let mut full = Self {
-            parts,
-            ..Self::default()
-        };
+        let mut full = Self { parts, ..Self::default() };
         for pair in pairs {
             let [mut own, mut high] = [Limits::default(), Limits::default()];
-            let sides = [
-                (&mut own, &pair.own, &*class.own),
-                (&mut high, &pair.high, &*class.higher),
-            ];
+            let sides =
+                [(&mut own, &pair.own, &*class.own), (&mut high, &pair.high, &*class.higher)];
             let mut is_limited = true;
             for (limits, group, loads) in sides {
                 if let Some(group) = group {
@@ -298,10 +290,7 @@ mod tests {
     use crate::index::NONE;
 
     fn load(cost: i64, period: i64, jitter: i64) -> Load {
-        Load {
-            jitter,
-            ..Load::periodic(cost, period)
-        }
+        Load { jitter, ..Load::periodic(cost, period) }
     }
 
     fn waits_of(base: i64, own: &[Load], higher: &[Load], costs: &[i64]) -> Option<Vec<i64>> {
@@ -328,34 +317,12 @@ mod tests {
         assert_eq!(waits_of(0, &[third; 3], &[], &[1]), Some(vec![2]));
         // Seven thirds of a picosecond every seven thirds: rounded work would be too much.
         let (cost, excess) = crate::curve::Excess::round_up(7, 3);
-        let part = Load {
-            cost,
-            excess,
-            period: 7,
-            ..third
-        };
+        let part = Load { cost, excess, period: 7, ..third };
         assert_eq!(waits_of(0, &[part; 3], &[], &[2]), Some(vec![5]));
         // Without a limit of their own, packets of one link that is as fast come as it lets them.
-        let open = Load {
-            jitter: INFINITE,
-            group: 1,
-            ratio: ONE,
-            spacing: 10,
-            ..load(10, 1, 0)
-        };
+        let open = Load { jitter: INFINITE, group: 1, ratio: ONE, spacing: 10, ..load(10, 1, 0) };
         assert_eq!(waits_of(0, &[open], &[], &[10, 4]), Some(vec![0, 6]));
-        assert_eq!(
-            waits_of(
-                0,
-                &[Load {
-                    group: NONE,
-                    ..open
-                }],
-                &[],
-                &[10]
-            ),
-            None
-        );
+        assert_eq!(waits_of(0, &[Load { group: NONE, ..open }], &[], &[10]), None);
     }
 
     /// Oracle: the condition of theorem 2, solved for every moment of three common periods; and theorem
@@ -382,9 +349,8 @@ mod tests {
             let (base, cost) = (draw(9), own[0].cost);
             let found = waits_of(base, own, higher, &[cost]).unwrap()[0];
             let work = |all: &[Load], span: i64| -> i64 {
-                let each = all
-                    .iter()
-                    .map(|load| load.cost * ((span + load.jitter) / load.period + 1));
+                let each =
+                    all.iter().map(|load| load.cost * ((span + load.jitter) / load.period + 1));
                 each.sum()
             };
             let mut most = 0;

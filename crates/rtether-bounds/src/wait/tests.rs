@@ -8,13 +8,8 @@ fn load(cost: i64, period: i64) -> Load {
 
 fn wait_of(base: i64, own: &[Load], higher: &[Load], cost: i64) -> i64 {
     let (mut own, mut higher) = (own.to_vec(), higher.to_vec());
-    let mut class = Class {
-        base,
-        own: &mut own,
-        higher: &mut higher,
-        costs: &[cost],
-        is_whole: false,
-    };
+    let mut class =
+        Class { base, own: &mut own, higher: &mut higher, costs: &[cost], is_whole: false };
     waits(&mut class).unwrap()[0]
 }
 
@@ -45,11 +40,7 @@ fn fifo_by_hand() {
 #[test]
 fn the_wait_behind_one_link_is_one_packet() {
     // Four flows of 10 ps from one link of the same rate: a packet follows its predecessor.
-    let one = Load {
-        group: 1,
-        ratio: ONE,
-        ..load(10, 1_000)
-    };
+    let one = Load { group: 1, ratio: ONE, ..load(10, 1_000) };
     assert_eq!(backlog(&mut [one; 4]), Ok(10));
     // From two links: one more packet for the time of each other packet.
     let mut loads = [one; 4];
@@ -63,45 +54,25 @@ fn a_packet_may_arrive_after_a_higher_one_from_the_same_link() {
     // By hand: the link before is ten times as fast. The higher packet (90 ps) arrives, and 10 ps
     // later the own one (100 ps), which waits for the remaining 80 ps. The line alone would allow a
     // wait of all 90. The curves know only that it comes a picosecond later.
-    let one = |cost| Load {
-        group: 1,
-        ratio: 10 * ONE,
-        ..load(cost, 10_000)
-    };
+    let one = |cost| Load { group: 1, ratio: 10 * ONE, ..load(cost, 10_000) };
     let wait = wait_of(0, &[one(100)], &[one(90)], 100);
     assert_eq!(wait, 89);
 }
 
 #[test]
 fn a_class_without_limit_says_who_it_is() {
-    let endless = Load {
-        jitter: crate::source::INFINITE,
-        visit: 7,
-        ..load(10, 1_000)
-    };
-    assert_eq!(
-        backlog(&mut [load(5, 100), endless]),
-        Err(Unbounded::Visit(7))
-    );
+    let endless = Load { jitter: crate::source::INFINITE, visit: 7, ..load(10, 1_000) };
+    assert_eq!(backlog(&mut [load(5, 100), endless]), Err(Unbounded::Visit(7)));
     // Behind a slow link it does little harm.
-    let behind = Load {
-        group: 3,
-        ratio: ONE / 10,
-        ..endless
-    };
+    let behind = Load { group: 3, ratio: ONE / 10, ..endless };
     assert_eq!(backlog(&mut [load(5, 100), behind]), Ok(15));
 }
 
 /// Returns the longest wait by trying every arrival and every beginning of service.
 fn wait_of_any(base: i64, own: &[Load], higher: &[Load], cost: i64) -> i64 {
     let (mut own, mut higher) = (own.to_vec(), higher.to_vec());
-    let mut class = Class {
-        base,
-        own: &mut own,
-        higher: &mut higher,
-        costs: &[cost],
-        is_whole: false,
-    };
+    let mut class =
+        Class { base, own: &mut own, higher: &mut higher, costs: &[cost], is_whole: false };
     let pairs = pair_up(&mut class);
     let horizon = 20_000;
     let levels: Vec<Level> = pairs.iter().map(|p| p.level(&class, horizon)).collect();
@@ -136,11 +107,7 @@ fn lines_and_priorities_are_exact() {
             let count = draw(1, most);
             let one = (0..count).map(|_| {
                 let cost = draw(1, 40);
-                let group = if draw(0, 3) == 0 {
-                    NONE
-                } else {
-                    u32::try_from(draw(1, 3)).unwrap()
-                };
+                let group = if draw(0, 3) == 0 { NONE } else { u32::try_from(draw(1, 3)).unwrap() };
                 let ratio = [ONE / 3, ONE, ONE, ONE * 5 / 2, ONE * 10];
                 Load {
                     burst: draw(1, 3),

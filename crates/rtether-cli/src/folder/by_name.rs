@@ -71,10 +71,7 @@ pub(crate) fn make(path: &Path) -> io::Result<Made> {
 
 /// Resolves a path up to its last component, including links.
 pub(crate) fn resolve(path: &Path) -> io::Result<Resolved> {
-    if DEVICES
-        .iter()
-        .any(|name| path.as_os_str().eq_ignore_ascii_case(name))
-    {
+    if DEVICES.iter().any(|name| path.as_os_str().eq_ignore_ascii_case(name)) {
         return Ok(Resolved::System(path.to_owned()));
     }
     let whole = match fs::canonicalize(path) {
@@ -84,16 +81,11 @@ pub(crate) fn resolve(path: &Path) -> io::Result<Resolved> {
     let (Some(parent), Some(name)) = (whole.parent(), whole.file_name()) else {
         return Err(ErrorKind::IsADirectory.into());
     };
-    let folder = Folder {
-        path: fs::canonicalize(parent)?,
-    };
+    let folder = Folder { path: fs::canonicalize(parent)? };
     Ok(Resolved::In(folder, name.to_owned()))
 }
 
-#[allow(
-    clippy::unused_self,
-    reason = "the signatures are those of directories that are held open"
-)]
+#[allow(clippy::unused_self, reason = "the signatures are those of directories that are held open")]
 impl Folder {
     /// Returns the full path of a name in this directory.
     pub(crate) fn name_of(&self, name: &OsStr) -> PathBuf {
@@ -122,10 +114,7 @@ impl Folder {
             return Err(ErrorKind::PermissionDenied.into());
         }
         let mut options = OpenOptions::new();
-        options
-            .write(true)
-            .create_new(true)
-            .open(self.name_of(name))
+        options.write(true).create_new(true).open(self.name_of(name))
     }
 
     /// Opens an existing pipe or device for writing.

@@ -79,9 +79,7 @@ fn walk(path: &Path, mut made: Option<&mut Made>) -> io::Result<Resolved> {
     let mut left = parts(path);
     let mut links = 0;
     loop {
-        let whole = left
-            .iter()
-            .fold(folder.path.clone(), |all, part| all.join(part));
+        let whole = left.iter().fold(folder.path.clone(), |all, part| all.join(part));
         if is_of_system(&whole) {
             return Ok(Resolved::System(whole));
         }
@@ -183,19 +181,12 @@ impl Folder {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Self {
             handle: system::openat(CWD, begin, flags, Mode::empty())?,
-            path: if path.is_absolute() {
-                begin.to_owned()
-            } else {
-                std::env::current_dir()?
-            },
+            path: if path.is_absolute() { begin.to_owned() } else { std::env::current_dir()? },
         })
     }
 
     fn again(&self) -> io::Result<Self> {
-        Ok(Self {
-            handle: self.handle.try_clone()?,
-            path: self.path.clone(),
-        })
+        Ok(Self { handle: self.handle.try_clone()?, path: self.path.clone() })
     }
 
     /// Opens what has this name, without following a link.
@@ -276,13 +267,7 @@ impl Folder {
     /// Exchanges the names of two files; not every file system supports it.
     pub(crate) fn exchange(&self, one: &OsStr, other: &OsStr) -> io::Result<()> {
         let both = (&self.handle, &self.handle);
-        Ok(system::renameat_with(
-            both.0,
-            one,
-            both.1,
-            other,
-            RenameFlags::EXCHANGE,
-        )?)
+        Ok(system::renameat_with(both.0, one, both.1, other, RenameFlags::EXCHANGE)?)
     }
 
     /// Removes a file.

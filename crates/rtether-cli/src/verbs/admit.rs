@@ -37,12 +37,8 @@ that is a proof only if nothing is dropped.";
 
 pub(crate) fn run(arguments: &AdmitArgs) -> Exit {
     let file = arguments.file.as_deref();
-    let loaded = scenario::load_and_add(
-        &arguments.scenario,
-        &arguments.overrides,
-        file,
-        &arguments.flow,
-    );
+    let loaded =
+        scenario::load_and_add(&arguments.scenario, &arguments.overrides, file, &arguments.flow);
     let (before, mut after) = match loaded {
         Ok(loaded) => loaded,
         Err(exit) => return exit,

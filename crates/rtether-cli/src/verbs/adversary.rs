@@ -67,10 +67,7 @@ pub(crate) fn search(arguments: &AdversaryArgs, pace: Pace, checked: &mut Checke
     };
     terminal::detail(|| {
         let plants = outcome.search.tried;
-        format!(
-            "{plants} plants tried in {:.1} s",
-            progress.elapsed().as_secs_f64()
-        )
+        format!("{plants} plants tried in {:.1} s", progress.elapsed().as_secs_f64())
     });
     check::add_found(checked, outcome);
 }

@@ -123,9 +123,7 @@ fn bounds(arguments: &BoundArgs) -> Result<Exit, Exit> {
     let analysis = bound::analyze_with(scenario, arguments.methods.into());
     if let Some(draft) = draft {
         let page = bound::html(scenario, &analysis);
-        draft
-            .write(&page)
-            .map_err(|message| terminal::fail(&message))?;
+        draft.write(&page).map_err(|message| terminal::fail(&message))?;
     }
     let analysis = &analysis;
     let bounds = Bounds { scenario, analysis };
@@ -150,11 +148,8 @@ fn waits(arguments: &BoundArgs, time: Duration) -> Result<Exit, Exit> {
 }
 
 fn what_if(arguments: &BoundArgs) -> Result<Exit, Exit> {
-    let (before, mut after, changes) = scenario::load_both(
-        &arguments.scenario,
-        &arguments.overrides,
-        &arguments.what_if,
-    )?;
+    let (before, mut after, changes) =
+        scenario::load_both(&arguments.scenario, &arguments.overrides, &arguments.what_if)?;
     arguments.strict.ask(&mut after);
     let found = bound::what_if(&before, &after, &changes);
     Ok(print(arguments, &found, found.conclusion.into()))

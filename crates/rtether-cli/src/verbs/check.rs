@@ -72,9 +72,7 @@ impl CheckVerb {
     /// Returns the scenarios in the order in which they were given.
     fn scenarios(&self) -> impl Iterator<Item = &Path> {
         let first = self.check.scenario.as_path();
-        [first]
-            .into_iter()
-            .chain(self.more.iter().map(PathBuf::as_path))
+        [first].into_iter().chain(self.more.iter().map(PathBuf::as_path))
     }
 }
 
@@ -99,10 +97,7 @@ pub(crate) fn run(verb: &CheckVerb) -> Exit {
         let judged = fail::run(question, place, how, &arguments.output);
         return judged.map_or_else(|exit| exit, |conclusion| exit(conclusion, false));
     }
-    let traces = Traces {
-        live_packets: arguments.live.packets(),
-        ..Traces::default()
-    };
+    let traces = Traces { live_packets: arguments.live.packets(), ..Traces::default() };
     judge(arguments, traces, true)
 }
 
@@ -154,11 +149,7 @@ pub(super) fn judge(arguments: &CheckArgs, traces: Traces<'_>, proves: bool) -> 
                 (Some(old), Exit::Ok | Exit::Failed | Exit::NoAnswer) => {
                     let compared = compare(&old, &checked, &arguments.output);
                     // Where nothing new failed, no answer is still none.
-                    if (compared, exit) == (Exit::Ok, Exit::NoAnswer) {
-                        exit
-                    } else {
-                        compared
-                    }
+                    if (compared, exit) == (Exit::Ok, Exit::NoAnswer) { exit } else { compared }
                 }
                 (_, exit) => exit,
             }
@@ -189,11 +180,7 @@ fn observe(
     } else {
         test_bed.measure(scenario, outputs.live_packets.take(), pace)?
     };
-    Ok(Observed {
-        results,
-        traced,
-        measured,
-    })
+    Ok(Observed { results, traced, measured })
 }
 
 /// Compares a result with an earlier one, and returns the exit code of that.
@@ -227,11 +214,7 @@ fn conclude(
     observed: Observed,
     proves: bool,
 ) -> (Checked, Exit) {
-    let Observed {
-        results,
-        traced,
-        measured,
-    } = observed;
+    let Observed { results, traced, measured } = observed;
     let traced = traced.into_iter().flatten();
     let mut failed: Vec<String> = traced.filter_map(Result::err).collect();
     failed.extend(measured.unwritten);
@@ -320,10 +303,7 @@ fn simulate(
         ];
         // A truncated trace makes the results partial, too.
         results.map(|results| {
-            let results = Results {
-                partial: progress.is_cancelled(),
-                ..results
-            };
+            let results = Results { partial: progress.is_cancelled(), ..results };
             (results, traced)
         })
     };
@@ -359,10 +339,7 @@ fn print(checked: &Checked, output: &Output, is_written: bool) -> Exit {
     let verdicts = Verdicts {
         checked,
         all: output.all,
-        json: json::Options {
-            buckets: output.buckets,
-            histogram: output.histogram,
-        },
+        json: json::Options { buckets: output.buckets, histogram: output.histogram },
     };
     let exit = output.format.print(&verdicts);
     if let Some(path) = output.report.as_ref().filter(|_| is_written) {

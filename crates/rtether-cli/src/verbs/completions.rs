@@ -42,35 +42,18 @@ fn of_fish(command: &Command) -> String {
 fn with_values(command: Command) -> Command {
     let of = |command: Command, verb: &'static str, argument: &'static str, values: Values| {
         let values = PossibleValuesParser::new(values);
-        command.mut_subcommand(verb, |verb| {
-            verb.mut_arg(argument, |own| own.value_parser(values))
-        })
+        command.mut_subcommand(verb, |verb| verb.mut_arg(argument, |own| own.value_parser(values)))
     };
     let templates = Template::ALL.iter().map(|own| own.name());
-    let command = of(
-        command,
-        "new",
-        "template",
-        templates.chain(["ros2"]).collect(),
-    );
+    let command = of(command, "new", "template", templates.chain(["ros2"]).collect());
     let schemes = Candidate::all();
     let schemes = schemes.iter().map(|own| own.name());
-    let command = of(
-        command,
-        "compare",
-        "access",
-        schemes.chain(["all"]).collect(),
-    );
+    let command = of(command, "compare", "access", schemes.chain(["all"]).collect());
     let experiments = rtether_papers::list().into_iter();
     let experiments = experiments.filter(|(_, is_available)| *is_available);
     // The definition of a command keeps its words for ever.
     let experiments = experiments.map(|(own, _)| &*own.id.leak());
-    of(
-        command,
-        "reproduce",
-        "experiments",
-        experiments.chain(["all"]).collect(),
-    )
+    of(command, "reproduce", "experiments", experiments.chain(["all"]).collect())
 }
 
 /// Words that complete an argument.

@@ -40,11 +40,7 @@ pub(crate) fn run(arguments: &DiffArgs) -> Exit {
         }
     };
     let printed = arguments.format.print(&found);
-    if printed == Exit::Ok {
-        found.conclusion().into()
-    } else {
-        printed
-    }
+    if printed == Exit::Ok { found.conclusion().into() } else { printed }
 }
 
 /// Reads a result.

@@ -73,16 +73,11 @@ fn write(arguments: &ExportArgs, exported: &Exported) -> Exit {
         Ok(folder) => folder,
         Err(message) => return terminal::fail(&message),
     };
-    let paths: Vec<PathBuf> = exported
-        .files
-        .iter()
-        .map(|(name, _)| arguments.out.join(name))
-        .collect();
+    let paths: Vec<PathBuf> =
+        exported.files.iter().map(|(name, _)| arguments.out.join(name)).collect();
     if let Some(there) = paths.iter().find(|path| path.exists() && !arguments.force) {
         let there = there.display();
-        terminal::complain(&format!(
-            "`{there}` is already there; add --force to replace it"
-        ));
+        terminal::complain(&format!("`{there}` is already there; add --force to replace it"));
         return Exit::WrongInput;
     }
     for (path, (_, text)) in paths.iter().zip(&exported.files) {
@@ -94,10 +89,7 @@ fn write(arguments: &ExportArgs, exported: &Exported) -> Exit {
     for note in &exported.notes {
         terminal::remark(&format!("note: {note}"));
     }
-    let names: Vec<String> = paths
-        .iter()
-        .map(|path| path.display().to_string())
-        .collect();
+    let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
     terminal::remark(&format!("{} written", names.join(", ")));
     Exit::Ok
 }

@@ -71,10 +71,7 @@ fn recovery(text: &str) -> Result<Duration, String> {
 impl FailArgs {
     /// Returns what is asked, if failures are.
     pub(crate) fn question(self) -> Option<Question> {
-        Some(Question {
-            which: self.fail?.into(),
-            recovery: self.recovery,
-        })
+        Some(Question { which: self.fail?.into(), recovery: self.recovery })
     }
 }
 
@@ -118,9 +115,5 @@ fn print(output: &Output, failures: &Failures) -> Result<Conclusion, Exit> {
     } else {
         output.format.print(failures)
     };
-    if printed == Exit::Ok {
-        Ok(failures.conclusion())
-    } else {
-        Err(printed)
-    }
+    if printed == Exit::Ok { Ok(failures.conclusion()) } else { Err(printed) }
 }

@@ -75,10 +75,7 @@ impl ImportArgs {
     /// Loads a scenario that was written or compared with.
     fn load(&self, path: &Path) -> Result<Loaded, Exit> {
         let include_from = self.include_from.clone();
-        let overrides = Overrides {
-            include_from,
-            ..Overrides::default()
-        };
+        let overrides = Overrides { include_from, ..Overrides::default() };
         load(path, &overrides)
     }
 }
@@ -95,9 +92,8 @@ type Deadline = (Class, Option<Duration>);
 
 /// Reads `goose=3ms`, `sv=none`.
 fn deadline(text: &str) -> Result<Deadline, String> {
-    let (class, time) = text
-        .split_once('=')
-        .ok_or("write a class and a time, for example goose=3ms")?;
+    let (class, time) =
+        text.split_once('=').ok_or("write a class and a time, for example goose=3ms")?;
     let class = Class::parse(class.trim())?;
     match time.trim() {
         "none" => Ok((class, None)),
@@ -114,16 +110,10 @@ pub(crate) fn run(arguments: &ImportArgs) -> Exit {
         Ok(read) => read,
         Err(exit) => return exit,
     };
-    let files: Vec<String> = arguments
-        .files
-        .iter()
-        .map(|file| file.display().to_string())
-        .collect();
+    let files: Vec<String> =
+        arguments.files.iter().map(|file| file.display().to_string()).collect();
     let file = files.join(", ");
-    let imported = Imported {
-        file: &file,
-        plan: &plan,
-    };
+    let imported = Imported { file: &file, plan: &plan };
     if let Some(planned) = &arguments.against {
         return compare(planned, &plan, arguments);
     }
@@ -194,11 +184,7 @@ fn compare(planned: &Path, plan: &Plan, arguments: &ImportArgs) -> Exit {
         terminal::remark(&format!("report written to {}", path.display()));
     }
     let printed = arguments.format.print(&found);
-    if printed == Exit::Ok {
-        found.conclusion().into()
-    } else {
-        printed
-    }
+    if printed == Exit::Ok { found.conclusion().into() } else { printed }
 }
 
 /// Returns the scenario that was imported before, if it may be replaced.
@@ -210,9 +196,7 @@ fn before(out: &Path, is_forced: bool) -> Result<Option<String>, String> {
     let text = files::read(out, "");
     match text.as_ref().ok().and_then(|text| Before::read(text)) {
         None if is_forced => Ok(None),
-        None => Err(format!(
-            "`{shown}` is already there; add --force to replace it"
-        )),
+        None => Err(format!("`{shown}` is already there; add --force to replace it")),
         Some(before) if before.is_edited && !is_forced => Err(format!(
             "`{shown}` was edited by hand since it was imported; move your flows, and values as \
              `changes: {{ flows.NAME.deadline: 5 ms }}`, into a file of their own, name it there under \
@@ -239,10 +223,7 @@ fn read(arguments: &ImportArgs) -> Result<(Option<String>, Plan), Exit> {
         Some(out) => before(out, arguments.force).map_err(|message| complain(&message))?,
         None => None,
     };
-    let first = arguments
-        .files
-        .first()
-        .map_or(Path::new("-"), PathBuf::as_path);
+    let first = arguments.files.first().map_or(Path::new("-"), PathBuf::as_path);
     let others = arguments.files.iter().skip(1).cloned();
     let others = others.map(|other| ("FILE", other));
     let reports = arguments.report.iter().map(|own| ("--report", own.clone()));
@@ -280,9 +261,7 @@ fn read(arguments: &ImportArgs) -> Result<(Option<String>, Plan), Exit> {
     let plan = plan(inputs, &options).map_err(|message| complain(&message))?;
     if let Some(draft) = draft {
         let text = stamped(&plan, before.as_deref(), &arguments.include);
-        draft
-            .write(&text)
-            .map_err(|message| terminal::fail(&message))?;
+        draft.write(&text).map_err(|message| terminal::fail(&message))?;
     }
     Ok((before, plan))
 }
@@ -307,10 +286,8 @@ fn plan(inputs: Vec<(String, Input<'_>)>, options: &Options) -> Result<Plan, Str
     let mut contents = Vec::new();
     let first = inputs.first();
     if first.is_some_and(|(_, input)| is_capture(&input.head)) {
-        let sources = inputs.into_iter().map(|(name, input)| Source {
-            name,
-            reader: input.stream(),
-        });
+        let sources =
+            inputs.into_iter().map(|(name, input)| Source { name, reader: input.stream() });
         return import_captures(sources.collect(), options).map_err(text);
     }
     for (name, input) in inputs {

@@ -43,9 +43,7 @@ pub(crate) fn run(arguments: &NewArgs) -> Exit {
     if path.extension().is_none() {
         path.set_extension("yaml");
     }
-    let title = path
-        .file_stem()
-        .map_or_else(String::new, |stem| stem.to_string_lossy().into());
+    let title = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into());
     let is_ros = arguments.template == ROS2;
     if arguments.nodes.is_some() && !is_ros {
         terminal::complain("`--nodes` belongs to `--template ros2`");
@@ -61,9 +59,7 @@ pub(crate) fn run(arguments: &NewArgs) -> Exit {
     };
     if path.exists() && !arguments.force {
         let path = path.display();
-        terminal::complain(&format!(
-            "`{path}` is already there; add --force to replace it"
-        ));
+        terminal::complain(&format!("`{path}` is already there; add --force to replace it"));
         return Exit::WrongInput;
     }
     match files::write(&path, &text) {

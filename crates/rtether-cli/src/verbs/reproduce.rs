@@ -71,12 +71,10 @@ pub(crate) fn run(arguments: &ReproduceArgs) -> Exit {
             render: Box::new(Reproductions(found)),
         })
     } else {
-        repeat_all(arguments, &ids, rtether_papers::reproduce_beside, |found| {
-            Shown {
-                claims: found.iter().flat_map(Beside::claims).collect(),
-                page: SideBySide(found).html(),
-                render: Box::new(SideBySide(found)),
-            }
+        repeat_all(arguments, &ids, rtether_papers::reproduce_beside, |found| Shown {
+            claims: found.iter().flat_map(Beside::claims).collect(),
+            page: SideBySide(found).html(),
+            render: Box::new(SideBySide(found)),
         })
     }
 }
@@ -95,11 +93,7 @@ fn repeat_all<T: Send>(
     repeat: impl Fn(&str, &Progress) -> Result<T, ReproduceError> + Sync,
     shown: impl Fn(&[T]) -> Shown<'_>,
 ) -> Exit {
-    let care = if arguments.live {
-        Care::Once
-    } else {
-        Care::None
-    };
+    let care = if arguments.live { Care::Once } else { Care::None };
     let run = with_progress(arguments.pace, 0, care, |progress| {
         let mut found = Vec::new();
         for id in ids {
@@ -141,9 +135,5 @@ fn show(found: &Shown<'_>, arguments: &ReproduceArgs) -> Exit {
         return printed;
     }
     let fails = |judged: &&Judgement| judged.status == Status::Fail && judged.strength == "must";
-    if found.claims.iter().any(fails) {
-        Exit::Failed
-    } else {
-        Exit::Ok
-    }
+    if found.claims.iter().any(fails) { Exit::Failed } else { Exit::Ok }
 }

@@ -16,10 +16,7 @@ pub(crate) struct SchemaArgs {
 
 /// Runs `schema`.
 pub(crate) fn run(arguments: &SchemaArgs) -> Exit {
-    let schema = if arguments.shim {
-        rtether::scenario::shim_schema()
-    } else {
-        rtether::scenario::schema()
-    };
+    let schema =
+        if arguments.shim { rtether::scenario::shim_schema() } else { rtether::scenario::schema() };
     terminal::print(&format!("{schema:#}\n"))
 }

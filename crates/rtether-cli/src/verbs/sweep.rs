@@ -61,10 +61,9 @@ fn shard(text: &str) -> Result<Shard, String> {
     });
     match parts {
         // The last one may be called 0, by those that count from there.
-        Some((first, of)) if of > 0 && first <= of => Ok(Shard {
-            first: (first + of - 1) % of,
-            of,
-        }),
+        Some((first, of)) if of > 0 && first <= of => {
+            Ok(Shard { first: (first + of - 1) % of, of })
+        }
         _ => Err("write a number and how many there are, for example 2/8".into()),
     }
 }
@@ -158,17 +157,13 @@ impl Job {
     fn run(&self, arguments: &SweepArgs) -> Result<bool, String> {
         let Shard { first, of } = arguments.shard.unwrap_or(Shard { first: 0, of: 1 });
         let own = self.points.iter().skip(first).step_by(of);
-        let left: Vec<(&Point, PathBuf)> = own
-            .map(|point| (point, self.file(point)))
-            .filter(|(_, file)| !file.exists())
-            .collect();
+        let left: Vec<(&Point, PathBuf)> =
+            own.map(|point| (point, self.file(point))).filter(|(_, file)| !file.exists()).collect();
         let progress = Arc::new(Progress::default());
         let asked = Arc::clone(&progress);
         let _work = Work::new(Care::None, move || asked.cancel());
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads(arguments.pace));
-        let pool = pool
-            .build()
-            .map_err(|error| format!("starting threads: {error}"))?;
+        let pool = pool.build().map_err(|error| format!("starting threads: {error}"))?;
         let template = "{wide_bar} {pos} of {len} points  {eta} left";
         let bar = new_bar(arguments.pace, left.len() as u64, template);
         let done = AtomicU64::new(0);
@@ -218,11 +213,7 @@ impl Job {
             let text = text.map_err(|error| format!("reading `{}`: {error}", file.display()))?;
             Ok((point.clone(), text))
         };
-        let results = self
-            .points
-            .iter()
-            .map(read)
-            .collect::<Result<Vec<_>, String>>();
+        let results = self.points.iter().map(read).collect::<Result<Vec<_>, String>>();
         Answer::new(&self.study, results?)
     }
 }

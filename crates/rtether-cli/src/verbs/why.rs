@@ -59,11 +59,7 @@ fn choice(text: &str) -> Result<Choice, String> {
 
 /// Runs `why`.
 pub(crate) fn run(arguments: &WhyArgs) -> Exit {
-    let done = if arguments.bound {
-        explain_bound(arguments)
-    } else {
-        explain(arguments)
-    };
+    let done = if arguments.bound { explain_bound(arguments) } else { explain(arguments) };
     match done {
         Ok(exit) | Err(exit) => exit,
     }
@@ -90,16 +86,10 @@ fn explain_bound(arguments: &WhyArgs) -> Result<Exit, Exit> {
     found.look_for_pattern();
     if let Some((draft, svg)) = draft.zip(found.draw()) {
         let text = format!("{}\n", svg.as_str());
-        draft
-            .write(&text)
-            .map_err(|message| terminal::fail(&message))?;
+        draft.write(&text).map_err(|message| terminal::fail(&message))?;
     }
     let printed = arguments.format.print(&found);
-    Ok(if printed == Exit::Ok && found.found.is_err() {
-        Exit::NoAnswer
-    } else {
-        printed
-    })
+    Ok(if printed == Exit::Ok && found.found.is_err() { Exit::NoAnswer } else { printed })
 }
 
 fn explain(arguments: &WhyArgs) -> Result<Exit, Exit> {
@@ -134,9 +124,7 @@ fn explain(arguments: &WhyArgs) -> Result<Exit, Exit> {
     };
     if let Some(draft) = draft {
         let svg = found.draw();
-        draft
-            .write(&format!("{}\n", svg.as_str()))
-            .map_err(|message| terminal::fail(&message))?;
+        draft.write(&format!("{}\n", svg.as_str())).map_err(|message| terminal::fail(&message))?;
     }
     Ok(arguments.format.print(&found))
 }
@@ -147,20 +135,14 @@ fn unknown(scenario: &Scenario, name: &str) -> String {
     let node = |id| scenario.network.node(id).name.as_str();
     if let Some(flow) = flow {
         let listeners = flow.listeners.iter();
-        let names: Vec<String> = listeners
-            .map(|&id| format!("'{name} > {}'", node(id)))
-            .collect();
+        let names: Vec<String> = listeners.map(|&id| format!("'{name} > {}'", node(id))).collect();
         return format!(
             "flow `{name}` has {}: give {}",
             plural(names.len(), "listener"),
             list(&names)
         );
     }
-    let names: Vec<String> = scenario
-        .flows
-        .iter()
-        .map(|flow| format!("`{}`", flow.name))
-        .collect();
+    let names: Vec<String> = scenario.flows.iter().map(|flow| format!("`{}`", flow.name)).collect();
     format!("there is no flow `{name}`; there are {}", list(&names))
 }
 

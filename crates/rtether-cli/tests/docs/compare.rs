@@ -8,11 +8,7 @@ use crate::page::{Block, Mark};
 pub(crate) fn shown(block: &Block, printed: &str) -> Vec<String> {
     let lines: Vec<String> = printed.lines().map(|line| line.trim_end().into()).collect();
     let chosen = block.marks.iter().find_map(|mark| {
-        if let Mark::Lines(ranges) = mark {
-            Some(pick(&lines, ranges))
-        } else {
-            None
-        }
+        if let Mark::Lines(ranges) = mark { Some(pick(&lines, ranges)) } else { None }
     });
     let mut lines = chosen.unwrap_or(lines);
     while lines.last().is_some_and(String::is_empty) {
@@ -43,9 +39,8 @@ pub(crate) fn is_same(block: &Block, page: &[String], printed: &[String]) -> boo
 /// repetition of them as one.
 fn shape(line: &str) -> String {
     const VERDICTS: [&str; 5] = ["ok", "late", "LATE", "unjudged", "no-answer"];
-    const UNITS: [&str; 12] = [
-        "ps", "ns", "us", "ms", "s", "%", "B", "kB", "bit/s", "kbit/s", "Mbit/s", "Gbit/s",
-    ];
+    const UNITS: [&str; 12] =
+        ["ps", "ns", "us", "ms", "s", "%", "B", "kB", "bit/s", "kbit/s", "Mbit/s", "Gbit/s"];
     let is_number = |word: &str| {
         let bare = word.trim_start_matches(['<', '(', '-', '+']);
         let bare = bare.trim_end_matches([',', ';', ':', ')', '.', '%']);

@@ -118,19 +118,13 @@ fn pages_with_blocks() -> Vec<String> {
 #[test]
 fn no_page_is_left_out() {
     for path in pages_with_blocks() {
-        assert!(
-            PAGES.contains(&path.as_str()),
-            "{path} shows blocks that nothing runs"
-        );
+        assert!(PAGES.contains(&path.as_str()), "{path} shows blocks that nothing runs");
     }
 }
 
 #[test]
 fn scenarios_and_their_parts_load() {
-    let mistakes: Vec<_> = PAGES
-        .iter()
-        .flat_map(|path| yaml::check(&read(path)))
-        .collect();
+    let mistakes: Vec<_> = PAGES.iter().flat_map(|path| yaml::check(&read(path))).collect();
     assert!(mistakes.is_empty(), "{}", mistakes.join("\n"));
 }
 
@@ -143,18 +137,12 @@ fn the_page_on_security_tells_of_every_verb() {
     let command = rtether_cli::command();
     let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set());
     let is_missing = |name: &&str| !table.contains(&format!("`{name}"));
-    let missing: Vec<_> = verbs
-        .map(clap::Command::get_name)
-        .filter(is_missing)
-        .collect();
+    let missing: Vec<_> = verbs.map(clap::Command::get_name).filter(is_missing).collect();
     assert_eq!(missing, [""; 0]);
 }
 
 #[test]
 fn verbs_and_options_that_are_named_exist() {
-    let mistakes: Vec<_> = PAGES
-        .iter()
-        .flat_map(|path| names::check(&read(path)))
-        .collect();
+    let mistakes: Vec<_> = PAGES.iter().flat_map(|path| names::check(&read(path))).collect();
     assert!(mistakes.is_empty(), "{}", mistakes.join("\n"));
 }

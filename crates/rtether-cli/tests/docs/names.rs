@@ -31,9 +31,7 @@ pub(crate) fn check(page: &Page) -> Vec<String> {
 /// Returns what is wrong with a command, if it is one of ours.
 fn wrong(command: &str) -> Option<String> {
     let command = command.split(" # ").next()?.replace("\\\n", " ");
-    let start = command
-        .find("rtether ")
-        .filter(|&at| at == 0 || command[..at].ends_with(' '))?;
+    let start = command.find("rtether ").filter(|&at| at == 0 || command[..at].ends_with(' '))?;
     let words: Vec<&str> = command[start..].split_whitespace().skip(1).collect();
     let ours = rtether_cli::command();
     let mut at = &ours;
@@ -57,17 +55,11 @@ fn wrong(command: &str) -> Option<String> {
             !option.is_empty() && option.chars().all(|c| c.is_ascii_lowercase() || c == '-')
         })
         .collect();
-    let mut known = at
-        .get_arguments()
-        .chain(ours.get_arguments())
-        .collect::<Vec<_>>();
+    let mut known = at.get_arguments().chain(ours.get_arguments()).collect::<Vec<_>>();
     known.retain(|argument| argument.get_long().is_some());
     let unknown = names.iter().find(|name| {
         let is_common = **name == "help" || **name == "version";
-        !is_common
-            && !known
-                .iter()
-                .any(|argument| argument.get_long() == Some(**name))
+        !is_common && !known.iter().any(|argument| argument.get_long() == Some(**name))
     });
     unknown.map(|name| format!("`{named}` has no option `--{name}`"))
 }

@@ -73,11 +73,7 @@ impl Page {
             at = end + 1;
         }
         let path = path.to_owned();
-        Ok(Self {
-            path,
-            lines,
-            blocks,
-        })
+        Ok(Self { path, lines, blocks })
     }
 
     pub(crate) fn text(&self, block: &Block) -> String {
@@ -97,33 +93,21 @@ impl Block {
 
     pub(crate) fn exits(&self) -> &[i32] {
         let mut exits = self.marks.iter().filter_map(|mark| {
-            if let Mark::Exit(codes) = mark {
-                Some(codes.as_slice())
-            } else {
-                None
-            }
+            if let Mark::Exit(codes) = mark { Some(codes.as_slice()) } else { None }
         });
         exits.next().unwrap_or(&[0])
     }
 
     pub(crate) fn file(&self) -> Option<&str> {
-        self.marks.iter().find_map(|mark| {
-            if let Mark::File(name) = mark {
-                Some(name.as_str())
-            } else {
-                None
-            }
-        })
+        self.marks
+            .iter()
+            .find_map(|mark| if let Mark::File(name) = mark { Some(name.as_str()) } else { None })
     }
 
     pub(crate) fn together(&self) -> Option<u32> {
-        self.marks.iter().find_map(|mark| {
-            if let Mark::Together(seconds) = mark {
-                Some(*seconds)
-            } else {
-                None
-            }
-        })
+        self.marks
+            .iter()
+            .find_map(|mark| if let Mark::Together(seconds) = mark { Some(*seconds) } else { None })
     }
 }
 

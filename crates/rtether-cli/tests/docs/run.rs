@@ -73,11 +73,7 @@ impl Drop for Folder {
 pub(crate) fn run(page: &Page) -> PageResult {
     let folder = Folder::new(&page.path);
     let mut lines = page.lines.clone();
-    let mut found = PageResult {
-        mistakes: Vec::new(),
-        text: String::new(),
-        skipped: Vec::new(),
-    };
+    let mut found = PageResult { mistakes: Vec::new(), text: String::new(), skipped: Vec::new() };
     // New outputs are inserted from the end of the page, so that places stay valid.
     let mut outputs: Vec<(&Block, Vec<String>)> = Vec::new();
     let mut last: Option<Outcome> = None;
@@ -162,9 +158,7 @@ fn other(block: &Block, text: &str) -> Result<(), String> {
         "py" => Ok(()),
         "c" | "rust" if is_quoted(text) => Ok(()),
         "c" | "rust" => Err("no example of crates/rtether-live has these lines".into()),
-        other => Err(format!(
-            "a block of `{other}`; commands are `sh`, what they print is `text`"
-        )),
+        other => Err(format!("a block of `{other}`; commands are `sh`, what they print is `text`")),
     }
 }
 
@@ -232,10 +226,7 @@ fn prepared(folder: &Path, script: &str) -> Command {
 
 /// Runs a command; returns its exit code and its output, including errors.
 fn shell(folder: &Path, command: &str) -> Result<(i32, String), String> {
-    execute(
-        prepared(folder, &format!("exec 2>&1\n{}", typed(command))),
-        command,
-    )
+    execute(prepared(folder, &format!("exec 2>&1\n{}", typed(command))), command)
 }
 
 fn execute(mut prepared: Command, command: &str) -> Result<(i32, String), String> {
@@ -305,10 +296,7 @@ fn together(folder: &Path, block: &Block, all: &[String], seconds: u32) -> Resul
     for (index, command) in all.iter().enumerate() {
         let bare = typed(command);
         let bare = bare.split(" #").next().unwrap_or_default();
-        _ = write!(
-            script,
-            "{bare} > {index}.out 2> {index}.err &\np{index}=$!\nsleep 1\n"
-        );
+        _ = write!(script, "{bare} > {index}.out 2> {index}.err &\np{index}=$!\nsleep 1\n");
         if index < last {
             _ = writeln!(script, "ready $p{index}");
         }
@@ -319,10 +307,7 @@ fn together(folder: &Path, block: &Block, all: &[String], seconds: u32) -> Resul
          sleep 0.1\nn=$((n + 1))\ndone\n"
     );
     for index in (0..all.len()).rev() {
-        _ = write!(
-            script,
-            "kill -TERM $p{index} 2> /dev/null\nwait $p{index}\necho {index} $?\n"
-        );
+        _ = write!(script, "kill -TERM $p{index} 2> /dev/null\nwait $p{index}\necho {index} $?\n");
     }
     fs::write(folder.join("together.sh"), script).map_err(|error| error.to_string())?;
     let mut own = prepared(folder, "exec unshare -n sh together.sh");
@@ -363,9 +348,7 @@ fn is_quoted(text: &str) -> bool {
     let paragraphs: Vec<String> = text.split("\n\n").map(trimmed).collect();
     let folders = ["", "c", "shape_main", "rtps_peer"];
     let folders = folders.map(|name| root().join("crates/rtether-live/examples").join(name));
-    let files = folders
-        .iter()
-        .filter_map(|folder| fs::read_dir(folder).ok());
+    let files = folders.iter().filter_map(|folder| fs::read_dir(folder).ok());
     let mut files = files.flatten().filter_map(|entry| Some(entry.ok()?.path()));
     files.any(|path| {
         let file = fs::read_to_string(path).unwrap_or_default();

@@ -43,11 +43,7 @@ pub(crate) fn check(page: &Page) -> Vec<String> {
         let loaded = scenario::load(&place, &format!("{head}{text}"));
         for diagnostic in &loaded.diagnostics {
             if !is_part || !OF_PARTS.contains(&diagnostic.code) {
-                mistakes.push(render::text(
-                    diagnostic,
-                    &loaded.sources,
-                    render::Style::Plain,
-                ));
+                mistakes.push(render::text(diagnostic, &loaded.sources, render::Style::Plain));
             }
         }
     }

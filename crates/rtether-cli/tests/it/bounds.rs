@@ -76,10 +76,7 @@ fn what_is_statistical_stands_in_a_column_of_its_own() {
             assert!(said["model"].as_str().unwrap().contains("not a bound"));
         }
     }
-    line("bound hub.yaml")
-        .shows("statistical")
-        .shows("P(late) <= ")
-        .shows("is no bound");
+    line("bound hub.yaml").shows("statistical").shows("P(late) <= ").shows("is no bound");
     let output = line("bound goose-multicast.yaml");
     assert!(!output.out.contains("statistical"));
 }

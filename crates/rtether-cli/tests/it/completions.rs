@@ -63,10 +63,8 @@ fn offered(shell: &str, folder: &Folder, typed: &str) -> Vec<String> {
     command.args(["./ask", typed]).current_dir(folder.path());
     let path = format!("{}:/usr/bin:/bin", folder.path().display());
     let ended: Ended = command.env("PATH", path).env("HOME", folder.path()).run();
-    let lines = ended
-        .out
-        .lines()
-        .filter_map(|line| line.trim().rsplit("word:").next().map(str::to_owned));
+    let lines =
+        ended.out.lines().filter_map(|line| line.trim().rsplit("word:").next().map(str::to_owned));
     let words: Vec<String> = lines.collect();
     assert!(!words.is_empty(), "{shell}, {typed}: {}", ended.err);
     words
@@ -87,10 +85,7 @@ fn each_shell_offers_values() {
         for (typed, expected) in TYPED {
             let words = offered(shell, &folder, typed);
             for word in expected {
-                assert!(
-                    words.iter().any(|own| own == word),
-                    "{shell}, {typed}: {words:?}"
-                );
+                assert!(words.iter().any(|own| own == word), "{shell}, {typed}: {words:?}");
             }
         }
     }

@@ -54,17 +54,9 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
 
 /// Returns the example in the help of a verb.
 fn example(verb: &str) -> String {
-    let help = rtether()
-        .args([verb, "--help"])
-        .env("COLUMNS", "1000")
-        .run()
-        .out;
-    let mut lines = help
-        .lines()
-        .filter_map(|line| line.strip_prefix("Example: "));
-    let example = lines
-        .next()
-        .unwrap_or_else(|| panic!("{verb} has no example"));
+    let help = rtether().args([verb, "--help"]).env("COLUMNS", "1000").run().out;
+    let mut lines = help.lines().filter_map(|line| line.strip_prefix("Example: "));
+    let example = lines.next().unwrap_or_else(|| panic!("{verb} has no example"));
     example.to_owned()
 }
 
@@ -80,9 +72,7 @@ fn each_runs_as_it_stands_in_each_shell() {
             let folder = Folder::new("example");
             // What the example writes is not there before.
             let writes = matches!(verb, "new" | "import");
-            let given = files
-                .iter()
-                .filter(|(name, _)| !writes || *name != "plant.yaml");
+            let given = files.iter().filter(|(name, _)| !writes || *name != "plant.yaml");
             for (name, octets) in given {
                 folder.write(name, octets);
             }
@@ -93,11 +83,7 @@ fn each_runs_as_it_stands_in_each_shell() {
             command.args(["-c", &example]).current_dir(folder.path());
             let ended = command.env("PATH", path).env("HOME", folder.path()).run();
             let is_answer = matches!(ended.code, Some(0 | 1 | 3));
-            assert!(
-                is_answer,
-                "{shell}, {example}: {:?}\n{}",
-                ended.code, ended.err
-            );
+            assert!(is_answer, "{shell}, {example}: {:?}\n{}", ended.code, ended.err);
         }
     }
 }

@@ -41,36 +41,17 @@ fn a_second_import_keeps_what_was_edited_by_hand() {
     let first = run(&folder, "import bay.scd -o bay.yaml");
     assert_eq!(first.code, Some(0), "{}", first.err);
     write(&folder, "own.yaml", OWN);
-    write(
-        &folder,
-        "bay.yaml",
-        &format!("include: own.yaml\n{}", read(&folder, "bay.yaml")),
-    );
+    write(&folder, "bay.yaml", &format!("include: own.yaml\n{}", read(&folder, "bay.yaml")));
     let flows = |folder: &Folder| -> Vec<(String, Value)> {
         let ended = run(folder, "check bay.yaml --json --for 100ms");
         let result: Value = serde_json::from_str(&ended.out).expect(&ended.err);
         let flows = result["flows"].as_array().unwrap().iter();
-        flows
-            .map(|f| {
-                (
-                    f["name"].as_str().unwrap().to_owned(),
-                    f["deadline_ns"].clone(),
-                )
-            })
-            .collect()
+        flows.map(|f| (f["name"].as_str().unwrap().to_owned(), f["deadline_ns"].clone())).collect()
     };
-    let trip = |name: &str| {
-        (
-            "Relay1/LD0/gcbTrip event".to_owned() + name,
-            Value::from(2_000_000),
-        )
-    };
+    let trip = |name: &str| ("Relay1/LD0/gcbTrip event".to_owned() + name, Value::from(2_000_000));
     let logging = ("logging".to_owned(), Value::from(20_000_000));
     let found = flows(&folder);
-    assert!(
-        found.contains(&trip("")) && found.contains(&logging),
-        "{found:?}"
-    );
+    assert!(found.contains(&trip("")) && found.contains(&logging), "{found:?}");
 
     // The plant has changed: a relay has another name for its control block.
     let changed = BAY.replace("gcbPosition", "gcbPlace");
@@ -84,15 +65,8 @@ fn a_second_import_keeps_what_was_edited_by_hand() {
     assert!(second.err.ends_with(said), "{}", second.err);
     assert_eq!(read(&folder, "own.yaml"), OWN);
     let found = flows(&folder);
-    assert!(
-        found.contains(&trip("")) && found.contains(&logging),
-        "{found:?}"
-    );
-    assert!(
-        found
-            .iter()
-            .any(|(name, _)| name == "Relay2/LD0/gcbPlace event")
-    );
+    assert!(found.contains(&trip("")) && found.contains(&logging), "{found:?}");
+    assert!(found.iter().any(|(name, _)| name == "Relay2/LD0/gcbPlace event"));
 
     // What was changed by hand is gone from the plant: the file of the user says where.
     write(&folder, "bay.scd", &BAY.replace("gcbTrip", "gcbOff"));
@@ -114,10 +88,7 @@ fn an_edit_of_what_was_imported_is_not_lost() {
     let said = "`bay.yaml` was edited by hand since it was imported; move your flows, and values";
     assert!(again.err.contains(said), "{}", again.err);
     assert_eq!(read(&folder, "bay.yaml"), edited);
-    assert_eq!(
-        run(&folder, "import bay.scd -o bay.yaml --force").code,
-        Some(0)
-    );
+    assert_eq!(run(&folder, "import bay.scd -o bay.yaml --force").code, Some(0));
     assert!(!read(&folder, "bay.yaml").contains("deadline: 2 ms"));
     // A scenario that nothing was imported into stays, too.
     write(&folder, "bay.yaml", "rtether: 1\n");
@@ -132,11 +103,7 @@ fn an_import_includes_a_file_that_is_named() {
     write(&folder, "bay.scd", BAY);
     let missing = run(&folder, "import bay.scd -o bay.yaml --include own.yaml");
     assert_eq!(missing.code, Some(2));
-    assert!(
-        missing.err.contains("error[unread-file]"),
-        "{}",
-        missing.err
-    );
+    assert!(missing.err.contains("error[unread-file]"), "{}", missing.err);
     write(&folder, "own.yaml", OWN);
     let again = run(&folder, "import bay.scd -o bay.yaml");
     assert_eq!(again.code, Some(0), "{}", again.err);
@@ -183,30 +150,16 @@ fn verbs_point_into_the_file_that_says_it() {
     assert_eq!(of("links[1].rate"), ("p/plant.yaml".into(), 7.into()));
     let why = run(&folder, "why p/plant.yaml tight --for 100ms");
     assert_eq!(why.code, Some(0), "{}", why.err);
-    write(
-        &folder,
-        "p/cells/two.yaml",
-        &TWO.replace("from: c", "from: d"),
-    );
+    write(&folder, "p/cells/two.yaml", &TWO.replace("from: c", "from: d"));
     for verb in ["check", "sim", "bound", "why"] {
         let flow = if verb == "why" { " tight" } else { "" };
-        let wrong = run(
-            &folder,
-            &format!("{verb} p/plant.yaml{flow} --message-format json"),
-        );
+        let wrong = run(&folder, &format!("{verb} p/plant.yaml{flow} --message-format json"));
         assert_eq!(wrong.code, Some(2), "{verb}: {}", wrong.err);
         let message: Value = serde_json::from_str(wrong.err.lines().next().unwrap()).unwrap();
         assert_eq!(message["spans"][0]["file"], "p/cells/two.yaml", "{verb}");
         assert_eq!(message["spans"][0]["line"], 6, "{verb}");
     }
-    let sarif = run(
-        &folder,
-        "check p/plant.yaml --sarif out.sarif --annotations",
-    );
-    assert!(
-        sarif.err.contains("::error file=p/cells/two.yaml,line=6"),
-        "{}",
-        sarif.err
-    );
+    let sarif = run(&folder, "check p/plant.yaml --sarif out.sarif --annotations");
+    assert!(sarif.err.contains("::error file=p/cells/two.yaml,line=6"), "{}", sarif.err);
     assert!(read(&folder, "out.sarif").contains("\"uri\": \"p/cells/two.yaml\""));
 }

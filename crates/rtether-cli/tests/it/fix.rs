@@ -66,10 +66,7 @@ fn the_diff_is_what_write_writes() {
     folder.write("plant.yaml", SLIPS);
     let shown = fix(&folder, "--fix plant.yaml");
     // Nothing is written, so the file is as wrong as it was.
-    shown
-        .exits(2)
-        .says("`--write` writes them")
-        .says("yours to choose");
+    shown.exits(2).says("`--write` writes them").says("yours to choose");
     assert_eq!(folder.read("plant.yaml"), SLIPS);
     applied(&folder, &shown.out);
     assert_eq!(folder.read("plant.yaml"), MENDED);
@@ -79,12 +76,8 @@ fn the_diff_is_what_write_writes() {
     assert_eq!(folder.read("plant.yaml"), MENDED);
     assert_eq!(written.out, shown.out);
     // What is left is for the author: an example fills the gap.
-    fix(&folder, "--fix --write plant.yaml")
-        .exits(2)
-        .says("no edit to make");
-    fix(&folder, "--fix=all --write plant.yaml")
-        .exits(0)
-        .says("PASS. ");
+    fix(&folder, "--fix --write plant.yaml").exits(2).says("no edit to make");
+    fix(&folder, "--fix=all --write plant.yaml").exits(0).says("PASS. ");
     fix(&folder, "plant.yaml").exits(0);
 }
 
@@ -97,20 +90,14 @@ fn what_would_help_is_an_edit_if_all_are_asked_for() {
     assert_eq!(none.out, "");
     let all = fix(&folder, "--fix=all --write late.yaml");
     all.exits(0).says("PASS. ");
-    assert_eq!(
-        folder.read("late.yaml"),
-        LATE.replace("10 Mbit/s", "100 Mbit/s")
-    );
+    assert_eq!(folder.read("late.yaml"), LATE.replace("10 Mbit/s", "100 Mbit/s"));
     fix(&folder, "late.yaml").exits(0);
     // The same edit as data, in the result and for editors.
     folder.write("late.yaml", LATE);
     let result = fix(&folder, "late.yaml --json --sarif x.sarif").json();
     let edit = &result["help"]["changes"][0]["replace"];
     assert_eq!(edit["file"], "late.yaml");
-    assert_eq!(
-        (&edit["line"], &edit["replacement"]),
-        (&4.into(), &"100 Mbit/s".into())
-    );
+    assert_eq!((&edit["line"], &edit["replacement"]), (&4.into(), &"100 Mbit/s".into()));
     let sarif: serde_json::Value = serde_json::from_str(&folder.read("x.sarif")).unwrap();
     let results = sarif["runs"][0]["results"].as_array().unwrap();
     let late = results.iter().find(|own| own["ruleId"] == "late").unwrap();
@@ -132,12 +119,8 @@ fn included_files_are_mended_too() {
     let found = fix(&folder, "--fix --write main.yaml --json");
     found.exits(0);
     let document = found.json();
-    let files: Vec<_> = document["made"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|own| &own["file"])
-        .collect();
+    let files: Vec<_> =
+        document["made"].as_array().unwrap().iter().map(|own| &own["file"]).collect();
     assert!(
         files.contains(&&"flows.yaml".into()) && files.contains(&&"main.yaml".into()),
         "{files:?}"
@@ -158,16 +141,10 @@ fn messages_carry_their_edits() {
     let found = fix(&folder, "plant.yaml --message-format json");
     let first: serde_json::Value = serde_json::from_str(found.err.lines().next().unwrap()).unwrap();
     let edit = &first["edits"][0];
-    let (start, end) = (
-        edit["start"].as_u64().unwrap(),
-        edit["end"].as_u64().unwrap(),
-    );
+    let (start, end) = (edit["start"].as_u64().unwrap(), edit["end"].as_u64().unwrap());
     let range = usize::try_from(start).unwrap()..usize::try_from(end).unwrap();
     assert!(!SLIPS[range].is_empty(), "{first}");
-    assert_eq!(
-        (&edit["file"], &edit["tried"]),
-        (&"plant.yaml".into(), &true.into())
-    );
+    assert_eq!((&edit["file"], &edit["tried"]), (&"plant.yaml".into(), &true.into()));
 }
 
 #[test]
@@ -175,39 +152,22 @@ fn what_cannot_be_written_says_why() {
     let folder = Folder::new("fix-refused");
     folder.write("plant.yaml", SLIPS);
     let mut piped = rtether();
-    piped
-        .current_dir(folder.path())
-        .args(["check", "--fix", "-"]);
-    let shown = piped
-        .stdin(File::open(folder.file("plant.yaml")).unwrap())
-        .run();
+    piped.current_dir(folder.path()).args(["check", "--fix", "-"]);
+    let shown = piped.stdin(File::open(folder.file("plant.yaml")).unwrap()).run();
     shown.exits(2);
     assert!(shown.out.contains("+    period: 4.5 ms"), "{}", shown.out);
-    fix(&folder, "--fix --write -")
-        .exits(2)
-        .says("standard input is none");
+    fix(&folder, "--fix --write -").exits(2).says("standard input is none");
     fix(&folder, "--write plant.yaml").exits(2).says("--fix");
-    fix(&folder, "--fix --sarif x.sarif plant.yaml")
-        .exits(2)
-        .says("cannot be used with");
+    fix(&folder, "--fix --sarif x.sarif plant.yaml").exits(2).says("cannot be used with");
     if !is_root() {
         return;
     }
     // Somebody who may read the folder, and write nothing in it.
     let mut command = Command::new("setpriv");
     command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]);
-    command.args([
-        env!("CARGO_BIN_EXE_rtether"),
-        "check",
-        "--fix",
-        "--write",
-        "plant.yaml",
-    ]);
+    command.args([env!("CARGO_BIN_EXE_rtether"), "check", "--fix", "--write", "plant.yaml"]);
     let refused = command.current_dir(folder.path()).run();
-    refused
-        .exits(4)
-        .says("writing `plant.yaml`: ")
-        .says("nothing is written");
+    refused.exits(4).says("writing `plant.yaml`: ").says("nothing is written");
     assert_eq!(folder.read("plant.yaml"), SLIPS);
 }
 
@@ -219,9 +179,5 @@ fn line_ends_stay() {
     folder.write("plant.yaml", &text);
     fix(&folder, "--fix=all --write plant.yaml").exits(0);
     let after = folder.read("plant.yaml");
-    assert_eq!(
-        after.matches('\n').count(),
-        after.matches("\r\n").count(),
-        "{after:?}"
-    );
+    assert_eq!(after.matches('\n').count(), after.matches("\r\n").count(), "{after:?}");
 }

@@ -35,11 +35,7 @@ fn a_file_of_another_tool_is_named_with_the_command_that_takes_it() {
             let ended = command.current_dir(folder.path()).args([verb, name]).run();
             let stem = name.split_once('.').expect("an ending").0;
             let quoted = |name: &str| {
-                if name.contains(' ') {
-                    format!("'{name}'")
-                } else {
-                    name.to_owned()
-                }
+                if name.contains(' ') { format!("'{name}'") } else { name.to_owned() }
             };
             let (from, to) = (quoted(name), quoted(&format!("{stem}.yaml")));
             ended
@@ -57,18 +53,12 @@ fn a_scenario_with_commas_in_its_first_line_is_one() {
     let folder = Folder::new("foreign-not");
     folder.write("plant.yaml", text);
     let mut command = rtether();
-    let ended = command
-        .current_dir(folder.path())
-        .args(["check", "plant.yaml"])
-        .run();
+    let ended = command.current_dir(folder.path()).args(["check", "plant.yaml"]).run();
     ended.exits(2).says("error[");
     // Without the key that all have, a list is only what has columns in its first line.
     folder.write("plant.yaml", text.replace("rtether: 1\n", ""));
     let mut command = rtether();
-    let ended = command
-        .current_dir(folder.path())
-        .args(["check", "plant.yaml"])
-        .run();
+    let ended = command.current_dir(folder.path()).args(["check", "plant.yaml"]).run();
     ended.exits(2).says("error[");
 }
 
@@ -77,23 +67,17 @@ fn a_scenario_with_commas_in_its_first_line_is_one() {
 fn flows_to_be_added_are_no_list() {
     let folder = Folder::new("foreign-flow");
     let mut command = rtether();
-    command
-        .current_dir(folder.path())
-        .args(["new", "plant", "--template", "ring"]);
+    command.current_dir(folder.path()).args(["new", "plant", "--template", "ring"]);
     command.run().exits(0);
     let flow = "{ name: x, from: plc1, to: drive1, period: 8 ms, size: 64 B, deadline: 5 ms }\n";
     for text in [flow.to_owned(), format!("- {flow}")] {
         folder.write("flow.yaml", text);
         let mut command = rtether();
-        command
-            .current_dir(folder.path())
-            .args(["admit", "plant.yaml", "flow.yaml"]);
+        command.current_dir(folder.path()).args(["admit", "plant.yaml", "flow.yaml"]);
         command.run().exits(0);
     }
     let mut command = rtether();
-    command
-        .current_dir(folder.path())
-        .args(["admit", "plant.yaml", "none.yaml"]);
+    command.current_dir(folder.path()).args(["admit", "plant.yaml", "none.yaml"]);
     command.run().exits(2).says("or give one as `--flow`");
 }
 
@@ -102,12 +86,6 @@ fn a_scenario_is_not_imported() {
     let folder = Folder::new("foreign-reverse");
     folder.write("plant.yaml", "# a, b\nrtether: 1\nname: x\n");
     let mut command = rtether();
-    let ended = command
-        .current_dir(folder.path())
-        .args(["import", "plant.yaml"])
-        .run();
-    ended
-        .exits(2)
-        .says("it is a scenario already")
-        .says("`rtether check`");
+    let ended = command.current_dir(folder.path()).args(["import", "plant.yaml"]).run();
+    ended.exits(2).says("it is a scenario already").says("`rtether check`");
 }

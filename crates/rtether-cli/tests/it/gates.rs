@@ -55,22 +55,10 @@ fn streams_are_test_cases_and_failures_have_lines() {
     let folder = Folder::new("gates");
     let (ended, junit, sarif) = written(&folder, PLANT);
     assert_eq!(ended.code, Some(1), "{}", ended.err);
-    assert!(
-        junit.contains("tests=\"3\" failures=\"1\" errors=\"0\""),
-        "{junit}"
-    );
-    assert!(
-        junit.contains("name=\"gates &amp; &quot;quotes&quot;\""),
-        "{junit}"
-    );
-    assert!(
-        junit.contains("<skipped message=\"no requirement\">"),
-        "{junit}"
-    );
-    assert!(
-        junit.contains("classname=\"gates &amp; &quot;quotes&quot;.fast\""),
-        "{junit}"
-    );
+    assert!(junit.contains("tests=\"3\" failures=\"1\" errors=\"0\""), "{junit}");
+    assert!(junit.contains("name=\"gates &amp; &quot;quotes&quot;\""), "{junit}");
+    assert!(junit.contains("<skipped message=\"no requirement\">"), "{junit}");
+    assert!(junit.contains("classname=\"gates &amp; &quot;quotes&quot;.fast\""), "{junit}");
     let results = sarif["runs"][0]["results"].as_array().unwrap();
     let found: Vec<(&str, &str, u64)> = results
         .iter()
@@ -82,13 +70,8 @@ fn streams_are_test_cases_and_failures_have_lines() {
             (words[0], words[1], line)
         })
         .collect();
-    assert_eq!(
-        found,
-        [("unused-node", "warning", 6), ("late", "error", 15)]
-    );
-    let rules = sarif["runs"][0]["tool"]["driver"]["rules"]
-        .as_array()
-        .unwrap();
+    assert_eq!(found, [("unused-node", "warning", 6), ("late", "error", 15)]);
+    let rules = sarif["runs"][0]["tool"]["driver"]["rules"].as_array().unwrap();
     assert_eq!(rules.len(), 2);
     let annotations: Vec<&str> = ended.err.lines().filter(|l| l.starts_with("::")).collect();
     assert_eq!(annotations.len(), 2, "{}", ended.err);
@@ -96,10 +79,7 @@ fn streams_are_test_cases_and_failures_have_lines() {
         "::warning file=plant.yaml,line=6,endLine=6,col=3,endColumn=7,title=unused-node::"
     ));
     assert!(annotations[1].starts_with("::error file=plant.yaml,line=15,endLine=15,"));
-    assert!(
-        !ended.out.contains("::"),
-        "annotations are on standard error"
-    );
+    assert!(!ended.out.contains("::"), "annotations are on standard error");
 }
 
 #[test]
@@ -108,10 +88,7 @@ fn a_scenario_with_mistakes_leaves_its_mistakes() {
     let (ended, junit, sarif) = written(&folder, &PLANT.replace("10 Mbit/s", "10 MBit"));
     assert_eq!(ended.code, Some(2));
     assert!(ended.out.is_empty());
-    assert!(
-        junit.contains("tests=\"3\" failures=\"0\" errors=\"3\""),
-        "{junit}"
-    );
+    assert!(junit.contains("tests=\"3\" failures=\"0\" errors=\"3\""), "{junit}");
     assert!(junit.contains("name=\"plant.yaml:10:"), "{junit}");
     let results = sarif["runs"][0]["results"].as_array().unwrap();
     assert_eq!(results.len(), 3);
@@ -139,22 +116,11 @@ fn whatever_fails_a_check_is_in_the_files() {
     let results = sarif["runs"][0]["results"].as_array().unwrap();
     let errors = results.iter().filter(|result| result["level"] == "error");
     assert_eq!(errors.count(), 1);
-    assert!(
-        ended
-            .err
-            .contains("::error title=late::sum of held, free: ")
-    );
+    assert!(ended.err.contains("::error title=late::sum of held, free: "));
     // Single failures have no such files yet, and it is said.
     let mut command = rtether();
     command.current_dir(folder.path());
-    command.args([
-        "check",
-        "plant.yaml",
-        "--fail",
-        "links",
-        "--junit",
-        "failures.xml",
-    ]);
+    command.args(["check", "plant.yaml", "--fail", "links", "--junit", "failures.xml"]);
     let ended = command.run();
     assert_eq!(ended.code, Some(2), "{}", ended.err);
     assert!(!folder.path().join("failures.xml").exists());
@@ -172,11 +138,7 @@ fn the_hook_judges_each_scenario_and_ends_with_the_worst_code() {
         let mut command = Command::new("bash");
         command.arg(root.join("packaging/ci/check-each.sh"));
         let path = format!("{}:/usr/bin:/bin", search.display());
-        command
-            .args(words)
-            .current_dir(folder.path())
-            .env("PATH", path)
-            .run()
+        command.args(words).current_dir(folder.path()).env("PATH", path).run()
     };
     let own = program.parent().unwrap();
     let all = hook(own, &["held.yaml", "late.yaml", "held.yaml"]);
@@ -184,10 +146,7 @@ fn the_hook_judges_each_scenario_and_ends_with_the_worst_code() {
     assert_eq!(all.out.matches(".yaml:\n").count(), 3, "{}", all.out);
     let held = hook(own, &["--runs", "1", "--", "held.yaml"]);
     assert_eq!(held.code, Some(0), "{}", held.err);
-    assert_eq!(
-        hook(own, &["--runs", "none", "--", "held.yaml"]).code,
-        Some(2)
-    );
+    assert_eq!(hook(own, &["--runs", "none", "--", "held.yaml"]).code, Some(2));
     let missing = hook(folder.path(), &["held.yaml"]);
     assert_eq!(missing.code, Some(4));
     assert!(missing.err.contains("install.md"), "{}", missing.err);

@@ -55,10 +55,7 @@ fn the_message_shows_the_flag_that_works() {
         assert_eq!(refused.code, Some(2), "{line}: {}", refused.err);
         let remedy = "add `--include-from shared`";
         assert!(refused.err.contains(remedy), "{line}: {}", refused.err);
-        let read = run(
-            &folder,
-            &format!("{line} --include-from none --include-from shared"),
-        );
+        let read = run(&folder, &format!("{line} --include-from none --include-from shared"));
         assert!(!read.err.contains("--include-from"), "{line}: {}", read.err);
         assert!(!read.err.contains("unread-file"), "{line}: {}", read.err);
     }
@@ -84,21 +81,14 @@ fn a_study_names_files_beneath_its_folder() {
 #[test]
 fn nothing_is_shown_of_other_files() {
     let folder = folder();
-    symlink(
-        folder.path().join("secret"),
-        folder.path().join("plants/own.yaml"),
-    )
-    .unwrap();
+    symlink(folder.path().join("secret"), folder.path().join("plants/own.yaml")).unwrap();
     let pipe = folder.file("plants/pipe.yaml");
     Command::new("mkfifo").arg(&pipe).run().exits(0);
     for (named, why) in [
         ("../secret", "outside the folder"),
         ("own.yaml", "a link leads to"),
         ("pipe.yaml", "no regular file"),
-        (
-            "../../../../../../../../../proc/self/environ",
-            "outside the folder",
-        ),
+        ("../../../../../../../../../proc/self/environ", "outside the folder"),
     ] {
         let text = PLANT.replace("../shared/stacks.yaml", named);
         folder.write("plants/line.yaml", text);
@@ -113,11 +103,7 @@ fn nothing_is_shown_of_other_files() {
     let refused = run(&folder, "check plants/line.yaml --include-from .");
     assert_eq!(refused.code, Some(2), "{}", refused.err);
     assert!(!refused.err.contains("hunter2"), "{}", refused.err);
-    assert!(
-        refused.err.contains("no part of a scenario"),
-        "{}",
-        refused.err
-    );
+    assert!(refused.err.contains("no part of a scenario"), "{}", refused.err);
 }
 
 /// What is typed is the user's own; what comes from a pipe may name files of the working folder.

@@ -7,11 +7,7 @@ use rtether::verdict::Conclusion;
 use rtether_testkit::Run;
 
 #[path = "../../../rtether/examples/check.rs"]
-#[allow(
-    dead_code,
-    unreachable_pub,
-    reason = "a program of its own, whose `main` prints"
-)]
+#[allow(dead_code, unreachable_pub, reason = "a program of its own, whose `main` prints")]
 mod example;
 
 #[test]

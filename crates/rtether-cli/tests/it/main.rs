@@ -65,12 +65,7 @@ fn every_result_has_one_object_per_row() {
         &["sim", "bottling-line.yaml", "--for", "2s"],
         &["bound", "bottling-line.yaml"],
         &["bound", "bottling-line.yaml", "--ports"],
-        &[
-            "bound",
-            "bottling-line.yaml",
-            "--what-if",
-            "flows.setpoint.pcp=0",
-        ],
+        &["bound", "bottling-line.yaml", "--what-if", "flows.setpoint.pcp=0"],
         &["admit", "bottling-line.yaml", "--flow", flow],
         &["why", "bottling-line.yaml", "setpoint", "--for", "2s"],
         &["reproduce", "skeie-volume"],
@@ -109,10 +104,7 @@ fn tables_fit_the_columns_unless_they_are_wide() {
         let widest = text.lines().map(|line| line.chars().count()).max();
         assert!(widest <= Some(columns), "{text}");
         assert_eq!(in_columns(&["--wide"]).out, piped.out);
-        assert_eq!(
-            in_columns(&["--csv"]).out,
-            run(&[&arguments[..], &["--csv"]].concat()).out
-        );
+        assert_eq!(in_columns(&["--csv"]).out, run(&[&arguments[..], &["--csv"]].concat()).out);
     }
 }
 
@@ -122,11 +114,7 @@ fn verbose_tells_what_is_done_and_changes_no_result() {
     let arguments = ["check", "dolejs-4nodes.yaml", "--for", "1s", "--seed", "7"];
     let (plain, verbose) = (run(&arguments), run(&[&arguments[..], &["-v"]].concat()));
     assert_eq!(plain.out, verbose.out);
-    for said in [
-        "read dolejs-4nodes.yaml: ",
-        "of 1 s, seeds from 7",
-        "simulated ",
-    ] {
+    for said in ["read dolejs-4nodes.yaml: ", "of 1 s, seeds from 7", "simulated "] {
         verbose.says(said);
         assert!(!plain.err.contains(said), "{}", plain.err);
     }
@@ -139,37 +127,17 @@ fn json_holds_what_it_promises() {
     let document = output.json();
     assert_eq!(document["schema"], "rtether.result/1");
     let flow = document["flows"][0].as_object().unwrap();
-    for key in [
-        "name",
-        "talker",
-        "listener",
-        "deadline_ns",
-        "bound_ns",
-        "sim",
-        "measured",
-        "verdict",
-    ] {
+    for key in
+        ["name", "talker", "listener", "deadline_ns", "bound_ns", "sim", "measured", "verdict"]
+    {
         assert!(flow.contains_key(key), "{key}");
     }
     // Oracle: no simulated value exceeds the proved bound.
     let bound = flow["bound_ns"].as_f64().unwrap();
     assert!(bound >= flow["sim"]["max_ns"].as_f64().unwrap());
     assert!(flow["measured"].is_null());
-    for key in [
-        "count",
-        "lost",
-        "p50_ns",
-        "p99_ns",
-        "p999_ns",
-        "max_ns",
-        "miss_ratio",
-    ] {
-        assert!(
-            flow["sim"]
-                .get(key)
-                .is_some_and(serde_json::Value::is_number),
-            "{key}"
-        );
+    for key in ["count", "lost", "p50_ns", "p99_ns", "p999_ns", "max_ns", "miss_ratio"] {
+        assert!(flow["sim"].get(key).is_some_and(serde_json::Value::is_number), "{key}");
     }
 }
 
@@ -177,9 +145,7 @@ fn json_holds_what_it_promises() {
 fn a_missed_deadline_is_exit_code_1() {
     let late = ["--set", "flows.issue 1-2.deadline=150us"];
     let arguments = ["check", "dolejs-4nodes.yaml", "--for", "1s", "-q"];
-    run(&[arguments.as_slice(), &late].concat())
-        .exits(1)
-        .shows("1 late");
+    run(&[arguments.as_slice(), &late].concat()).exits(1).shows("1 late");
 }
 
 #[test]
@@ -197,10 +163,7 @@ fn wrong_input_is_exit_code_2() {
     ] {
         let output = run(arguments);
         output.exits(2);
-        assert!(
-            output.out.is_empty() && !output.err.is_empty(),
-            "{arguments:?}"
-        );
+        assert!(output.out.is_empty() && !output.err.is_empty(), "{arguments:?}");
     }
     line("reproduce skeie-falt").says("did you mean `skeie-flat`");
 }
@@ -284,11 +247,7 @@ fn discovery_of_ros_nodes_is_simulated_before_they_are_there() {
     assert_eq!(document["streams_met"], 5);
     assert_eq!(document["links"].as_array().unwrap().len(), 10);
     in_folder(&["new", "x", "--nodes", "5"]).exits(2);
-    rtether()
-        .args(["sim", "hub.yaml", "--discovery"])
-        .current_dir(scenarios())
-        .run()
-        .exits(3);
+    rtether().args(["sim", "hub.yaml", "--discovery"]).current_dir(scenarios()).run().exits(3);
 }
 
 #[test]

@@ -14,11 +14,8 @@ run: { for: 100 ms, warmup: WARMUP }
 ";
 
 /// Names, deadlines and times left out: met, late, and a run in which nothing is delivered.
-const PLANTS: [(&str, &str, &str); 3] = [
-    ("met", "1 ms", "0 ms"),
-    ("late", "1 us", "0 ms"),
-    ("silent", "1 ms", "99 ms"),
-];
+const PLANTS: [(&str, &str, &str); 3] =
+    [("met", "1 ms", "0 ms"), ("late", "1 us", "0 ms"), ("silent", "1 ms", "99 ms")];
 
 fn folder() -> Folder {
     let folder = Folder::new("several");
@@ -63,10 +60,8 @@ fn the_exit_code_is_the_worst() {
 #[test]
 fn json_is_an_array_and_each_has_a_suite() {
     let folder = folder();
-    let ended = check(
-        &folder,
-        "met.yaml wrong.yaml late.yaml --json --junit out.xml --sarif out.sarif",
-    );
+    let ended =
+        check(&folder, "met.yaml wrong.yaml late.yaml --json --junit out.xml --sarif out.sarif");
     ended.exits(2);
     let all: Value = serde_json::from_str(&ended.out).unwrap();
     let alone = ["met.yaml", "late.yaml"].map(|name| {
@@ -88,10 +83,7 @@ fn json_is_an_array_and_each_has_a_suite() {
         .iter()
         .map(|own| own["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].as_str());
     let files: Vec<&str> = files.flatten().collect();
-    assert!(
-        files.contains(&"wrong.yaml") && files.contains(&"late.yaml"),
-        "{files:?}"
-    );
+    assert!(files.contains(&"wrong.yaml") && files.contains(&"late.yaml"), "{files:?}");
 }
 
 #[test]
@@ -110,8 +102,5 @@ fn what_has_one_result_is_refused() {
         let ended = check(&folder, &format!("met.yaml late.yaml {option}"));
         ended.exits(2).says("has the result of one scenario");
     }
-    assert_eq!(
-        folder.names(),
-        ["late.yaml", "met.yaml", "silent.yaml", "wrong.yaml"]
-    );
+    assert_eq!(folder.names(), ["late.yaml", "met.yaml", "silent.yaml", "wrong.yaml"]);
 }

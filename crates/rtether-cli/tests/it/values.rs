@@ -35,9 +35,8 @@ const BAD: [&str; 10] = [
 ];
 
 /// Options whose values are numbers, quantities or addresses.
-const NUMERIC: [&str; 9] = [
-    "N", "N,N", "OCTETS", "TIME", "RATE", "SIZE", "RATIO", "ADDRESS", "TYPE",
-];
+const NUMERIC: [&str; 9] =
+    ["N", "N,N", "OCTETS", "TIME", "RATE", "SIZE", "RATIO", "ADDRESS", "TYPE"];
 
 fn visit(command: &clap::Command, path: &[String], tried: &mut usize, wrong: &mut Vec<String>) {
     for argument in command.get_arguments() {
@@ -71,18 +70,8 @@ fn visit(command: &clap::Command, path: &[String], tried: &mut usize, wrong: &mu
 #[test]
 fn bad_values_are_answered_in_words_for_people() {
     let (mut tried, mut wrong) = (0, Vec::new());
-    visit(
-        &rtether_cli::command(),
-        &["rtether".into()],
-        &mut tried,
-        &mut wrong,
-    );
-    assert!(
-        wrong.is_empty(),
-        "{} of {tried}:\n{}",
-        wrong.len(),
-        wrong.join("\n")
-    );
+    visit(&rtether_cli::command(), &["rtether".into()], &mut tried, &mut wrong);
+    assert!(wrong.is_empty(), "{} of {tried}:\n{}", wrong.len(), wrong.join("\n"));
     assert!(tried > 500, "{tried}");
 }
 
@@ -97,9 +86,7 @@ fn a_type_file_that_is_missing_is_wrong_input() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_priority_without_stations_is_refused() {
-    line("check dolejs-4nodes.yaml --for 1s --priority 20")
-        .exits(2)
-        .says("--live");
+    line("check dolejs-4nodes.yaml --for 1s --priority 20").exits(2).says("--live");
 }
 
 /// Two stations and a flow with this name, in a separate file.
@@ -125,10 +112,7 @@ fn names_that_turn_or_hide_text_are_refused() {
         let output = rtether().arg("check").arg(&path).run();
         output.exits(2).says("bad-name");
         let said = output.err;
-        assert!(
-            !said.contains(['\u{202e}', '\u{200b}', '\u{2066}']),
-            "{said}"
-        );
+        assert!(!said.contains(['\u{202e}', '\u{200b}', '\u{2066}']), "{said}");
     }
 }
 

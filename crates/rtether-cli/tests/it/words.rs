@@ -77,12 +77,7 @@ fn plants() -> Folder {
     // Gaps that vary, so that a run forgets its phases and shows a limit.
     let load = "  - { name: load, from: b, to: c, kind: sporadic, min_gap: 600 us, mean_gap: 615.2 us, size: 1472 B }\naccept:";
     let loaded = PLANT.replace("DEADLINE", "2 ms");
-    write(
-        "loaded.yaml",
-        &loaded
-            .replacen("accept:", load, 1)
-            .replace("100 ms", "1 s, seeds: 4"),
-    );
+    write("loaded.yaml", &loaded.replacen("accept:", load, 1).replace("100 ms", "1 s, seeds: 4"));
     folder
 }
 
@@ -109,30 +104,14 @@ fn every_verb_says_its_exit_code() {
         (&["bound", "good.yaml", "--diameter"], "PASS"),
         (&["bound", "late.yaml", "--diameter"], "FAIL"),
         (&["bound", "unknown.yaml", "--diameter"], "NO ANSWER"),
-        (
-            &["bound", "late.yaml", "--what-if", "flows.f.deadline=1ms"],
-            "PASS",
-        ),
-        (
-            &["bound", "good.yaml", "--what-if", "flows.f.deadline=20us"],
-            "FAIL",
-        ),
+        (&["bound", "late.yaml", "--what-if", "flows.f.deadline=1ms"], "PASS"),
+        (&["bound", "good.yaml", "--what-if", "flows.f.deadline=20us"], "FAIL"),
         (&["check", "good.yaml", "--fail", "links"], "FAIL"),
         (&["check", "good.yaml", "--fail", "trunks"], "PASS"),
         (&["admit", "good.yaml", "--flow", &easy], "PASS"),
         (&["admit", "good.yaml", "--flow", &hard], "FAIL"),
         (&["admit", "good.yaml", "--flow", poisson], "NO ANSWER"),
-        (
-            &[
-                "limit",
-                "loaded.yaml",
-                "--miss",
-                "50%",
-                "--tolerance",
-                "50%",
-            ],
-            "PASS",
-        ),
+        (&["limit", "loaded.yaml", "--miss", "50%", "--tolerance", "50%"], "PASS"),
         (&["limit", "good.yaml", "--miss", "1e-6"], "NO ANSWER"),
     ];
     for (line, expected) in lines {
@@ -156,11 +135,7 @@ fn every_form_of_a_check_says_it() {
         let files = ["--junit", "out.xml", "--report", "out.html"];
         let ended = with(&folder, &["check", name, "--quiet"], &files);
         let expected = word(&ended);
-        assert!(
-            ended.out.starts_with(&format!("{expected}. ")),
-            "{}",
-            ended.out
-        );
+        assert!(ended.out.starts_with(&format!("{expected}. ")), "{}", ended.out);
         let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
         let property = format!("<property name=\"conclusion\" value=\"{expected}\">");
         assert!(read("out.xml").contains(&property), "{name}");
@@ -190,11 +165,7 @@ fn what_is_found_late_fails() {
     let ended = with(&folder, &line, &files);
     let tried = " Adversary: 60 plants tried (seed 1): ";
     assert!(ended.out.contains(tried), "{}", ended.out);
-    assert!(
-        ended.out.contains(", 1 beyond their deadline."),
-        "{}",
-        ended.out
-    );
+    assert!(ended.out.contains(", 1 beyond their deadline."), "{}", ended.out);
     let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
     let reason = "found: max 37";
     assert!(read("out.xml").contains(reason) && read("out.html").contains(reason));
@@ -206,10 +177,7 @@ fn what_is_found_late_fails() {
     assert!(flow["sim"]["max_ns"].as_f64().unwrap() < 30_000.0);
     assert_eq!(flow["verdict"], "late");
     let search = &value["adversarial"];
-    assert_eq!(
-        (&search["plants"], &search["unconfirmed"]),
-        (&60.into(), &0.into())
-    );
+    assert_eq!((&search["plants"], &search["unconfirmed"]), (&60.into(), &0.into()));
 }
 
 /// Where nothing may rest on an assumption, every verdict that does is no answer, and what judges nothing
@@ -237,10 +205,7 @@ fn no_verdict_is_met_by_an_assumption() {
         let strict = [line, &["--strict"][..]].concat();
         assert_eq!(agrees(&folder, &strict), "NO ANSWER", "{line:?}");
         let said = with(&folder, &strict, &[]).err;
-        assert!(
-            said.contains("--strict: 1 assumption touches"),
-            "{line:?}: {said}"
-        );
+        assert!(said.contains("--strict: 1 assumption touches"), "{line:?}: {said}");
         // Once the value is written, nothing is assumed.
         let written = [&strict[..], &["--set", "switches.sw.latency=6us"]].concat();
         assert_eq!(agrees(&folder, &written), "PASS", "{line:?}");
@@ -251,14 +216,7 @@ fn no_verdict_is_met_by_an_assumption() {
         assert_eq!(ended.code, Some(2), "{line:?}: {}", ended.err);
         assert!(ended.err.contains("cannot be used with"), "{}", ended.err);
     }
-    let line = [
-        "check",
-        "good.yaml",
-        "--fail",
-        "links",
-        "--adversarial",
-        "9",
-    ];
+    let line = ["check", "good.yaml", "--fail", "links", "--adversarial", "9"];
     let ended = with(&folder, &line, &[]);
     assert_eq!(ended.code, Some(2), "{}", ended.err);
 }
@@ -268,9 +226,7 @@ fn no_verdict_is_met_by_an_assumption() {
 #[test]
 fn nothing_delivered_is_no_answer() {
     let folder = plants();
-    let text = PLANT
-        .replace("DEADLINE", "1 ms")
-        .replace("period: 1 ms", "period: 9 s, phase: 8 s");
+    let text = PLANT.replace("DEADLINE", "1 ms").replace("period: 1 ms", "period: 9 s, phase: 8 s");
     let accepts = [
         "{ flow: f, lost: 0 }",
         "{ flow: f, lost: 1 %, missed: 1 % }",
@@ -291,10 +247,7 @@ fn nothing_delivered_is_no_answer() {
         let ended = with(&folder, &["check", "due.yaml", "--junit", "out.xml"], &[]);
         assert!(!ended.out.contains("held"), "{accept}: {}", ended.out);
         let junit = std::fs::read_to_string(folder.path().join("out.xml")).unwrap();
-        assert!(
-            junit.contains(" failures=\"0\" errors=\"1\""),
-            "{accept}: {junit}"
-        );
+        assert!(junit.contains(" failures=\"0\" errors=\"1\""), "{accept}: {junit}");
     }
     // What has an answer before and none after is a new failure.
     let json = |name: &str| {
@@ -329,24 +282,14 @@ fn what_was_varied_is_said_beside_held() {
     let folder = plants();
     let text = std::fs::read_to_string(folder.path().join("good.yaml")).unwrap();
     let fixed = "releases: [{ flow: f, at: [0 us] }, { flow: g, at: [0 us] }]\nrun:";
-    std::fs::write(
-        folder.path().join("fixed.yaml"),
-        text.replace("run:", fixed),
-    )
-    .unwrap();
+    std::fs::write(folder.path().join("fixed.yaml"), text.replace("run:", fixed)).unwrap();
     let cases = [
         ("good.yaml", "1", "1 run of 100 ms, 1 set of phases"),
         ("good.yaml", "3", "3 runs of 100 ms, 3 sets of phases"),
-        (
-            "fixed.yaml",
-            "3",
-            "3 runs of 100 ms, phases fixed by the file",
-        ),
+        ("fixed.yaml", "3", "3 runs of 100 ms, phases fixed by the file"),
     ];
     for (name, runs, expected) in cases {
-        let more = [
-            "--quiet", "--junit", "out.xml", "--report", "out.html", "--runs", runs,
-        ];
+        let more = ["--quiet", "--junit", "out.xml", "--report", "out.html", "--runs", runs];
         let ended = with(&folder, &["sim", name], &more);
         let words = format!(" packets of {expected} (not proved)");
         assert!(ended.out.contains(&words), "{}", ended.out);
@@ -367,10 +310,7 @@ fn what_has_no_deadline_is_not_held() {
     let json = with(&folder, &["sim", "good.yaml"], &["--json"]).out;
     let value: Value = serde_json::from_str(&json).unwrap();
     let counted = &value["verdict"];
-    assert_eq!(
-        (&counted["held"], &counted["no-deadline"]),
-        (&1.into(), &1.into())
-    );
+    assert_eq!((&counted["held"], &counted["no-deadline"]), (&1.into(), &1.into()));
     assert_eq!(value["flows"][1]["basis"]["word"], "no-deadline");
 }
 
@@ -385,11 +325,6 @@ fn the_examples_say_their_exit_codes() {
         }
         let name = path.display().to_string();
         agrees(&folder, &["bound", &name, "--ports"]);
-        agrees(
-            &folder,
-            &[
-                "check", &name, "--for", "20ms", "--warmup", "0s", "--runs", "1",
-            ],
-        );
+        agrees(&folder, &["check", &name, "--for", "20ms", "--warmup", "0s", "--runs", "1"]);
     }
 }

@@ -16,9 +16,7 @@ fn a_wish_for_cores_that_stay_awake_is_not_dropped_in_silence() {
     let ping = ["ping", "127.0.0.1:9", "-n", "1", "--awake"];
     let echo = ["echo", "192.0.2.1", "--awake"];
     for arguments in [&ping[..], &echo, &["calibrate", "--awake"]] {
-        without_rights(arguments)
-            .says("deep sleep")
-            .says("run as root");
+        without_rights(arguments).says("deep sleep").says("run as root");
     }
     let message = without_rights(&ping[..4]).err;
     assert!(!message.contains("deep sleep"), "{message}");

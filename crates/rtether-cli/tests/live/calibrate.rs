@@ -10,9 +10,7 @@ use crate::rtether;
 
 /// Returns whether this host can be calibrated; reports why not.
 fn is_possible() -> bool {
-    let asked = rtether()
-        .args(["doctor", "--watch", "0s", "--for", "calibrate"])
-        .run();
+    let asked = rtether().args(["doctor", "--watch", "0s", "--for", "calibrate"]).run();
     if asked.code == Some(0) {
         return true;
     }
@@ -63,10 +61,7 @@ fn parts_make_up_the_round_trip_and_the_profile_is_a_scenario() {
          }}\nlinks:\n  - {{ ends: [a, b], rate: 1 Gbit/s }}\nflows:\n  - {{ name: f, from: a, to: b, \
          period: 1 ms, size: 64 B }}\naccept:\n  - {{ flow: f, lost: 0 }}\nrun: {{ for: 1 s }}\n"
     );
-    let mut check = rtether()
-        .args(["check", "-", "--json"])
-        .stdin(Stdio::piped())
-        .start();
+    let mut check = rtether().args(["check", "-", "--json"]).stdin(Stdio::piped()).start();
     let mut input = check.stdin.take().unwrap();
     input.write_all(scenario.as_bytes()).unwrap();
     drop(input);
@@ -79,9 +74,7 @@ fn nothing_is_left_behind_after_ctrl_c() {
     if !is_possible() {
         return;
     }
-    let child = rtether()
-        .args(["calibrate", "--waiting", "block", "--csv"])
-        .start();
+    let child = rtether().args(["calibrate", "--waiting", "block", "--csv"]).start();
     let process = child.id();
     // Wait for both, for at most five seconds.
     for _ in 0..100 {
@@ -126,10 +119,7 @@ fn a_profile_outlives_an_interruption_before_anything_was_measured() {
         std::thread::sleep(Duration::from_millis(1));
     }
     signal(id, "-TERM");
-    child
-        .finish()
-        .exits(130)
-        .says("interrupted before anything was measured");
+    child.finish().exits(130).says("interrupted before anything was measured");
     assert_eq!(folder.read("host.yaml"), "of before");
     assert_eq!(namespaces(id), [""; 0]);
 }

@@ -19,12 +19,8 @@ fn a_host_without_ssh_or_without_rtether_is_told_apart() {
     doctor("echo 'connect: refused' >&2; exit 255", &["plant"])
         .exits(2)
         .says("cannot connect to `plant`: connect: refused");
-    doctor("exit 127", &["plant"])
-        .exits(2)
-        .says("has no rtether");
-    doctor("echo hello", &["plant"])
-        .exits(2)
-        .says("did not answer with a list of findings");
+    doctor("exit 127", &["plant"]).exits(2).says("has no rtether");
+    doctor("echo hello", &["plant"]).exits(2).says("did not answer with a list of findings");
     doctor("echo hello", &["--", "-oProxyCommand=false"]).says("is not a host");
 }
 
@@ -44,9 +40,7 @@ fn the_findings_of_another_host_are_shown() {
         let document = output.json();
         assert_eq!(document["schema"], "rtether.doctor/1");
         let findings = document["findings"].as_array().unwrap();
-        let ids = findings
-            .iter()
-            .map(|of| of["id"].as_str().unwrap().to_owned());
+        let ids = findings.iter().map(|of| of["id"].as_str().unwrap().to_owned());
         ids.collect::<Vec<_>>()
     };
     assert_eq!(ids(&output), ids(&own));
@@ -68,16 +62,10 @@ fn what_is_impossible_ends_with_four_and_a_remedy() {
 #[test]
 fn nothing_is_left_behind() {
     // Oracle: the list of namespaces; those of the process would contain its number.
-    let doctor = rtether()
-        .args(["doctor", "--watch", "1ms", "--csv"])
-        .start();
+    let doctor = rtether().args(["doctor", "--watch", "1ms", "--csv"]).start();
     let name = format!("rtether-doctor-{}", doctor.id());
     let output = doctor.finish();
     output.exits(0);
-    assert!(
-        output
-            .out
-            .starts_with("id,is_there,state,found,meaning,remedy\n")
-    );
+    assert!(output.out.starts_with("id,is_there,state,found,meaning,remedy\n"));
     assert!(!std::path::Path::new("/run/netns").join(name).exists());
 }

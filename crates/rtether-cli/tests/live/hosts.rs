@@ -19,11 +19,7 @@ pub(crate) struct Hosts {
 pub(crate) fn ip(line: &str) -> Result<String, String> {
     let output = Command::new("ip").args(line.split_whitespace()).output();
     let ended = Ended::from(output.map_err(|error| error.to_string())?);
-    if ended.code == Some(0) {
-        Ok(ended.out)
-    } else {
-        Err(format!("ip {line}: {}", ended.err))
-    }
+    if ended.code == Some(0) { Ok(ended.out) } else { Err(format!("ip {line}: {}", ended.err)) }
 }
 
 impl Hosts {
@@ -31,10 +27,7 @@ impl Hosts {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let tag = format!("rtether-top{}-{number}", std::process::id());
-        let hosts = Self {
-            near: format!("{tag}a"),
-            far: format!("{tag}b"),
-        };
+        let hosts = Self { near: format!("{tag}a"), far: format!("{tag}b") };
         match hosts.build() {
             Ok(()) => Some(hosts),
             Err(reason) => {
@@ -48,9 +41,7 @@ impl Hosts {
         let Self { near, far } = self;
         ip(&format!("netns add {near}"))?;
         ip(&format!("netns add {far}"))?;
-        ip(&format!(
-            "link add wire netns {near} type veth peer name wire netns {far}"
-        ))?;
+        ip(&format!("link add wire netns {near} type veth peer name wire netns {far}"))?;
         for (host, address) in [(near, NEAR), (far, FAR)] {
             ip(&format!("-n {host} address add {address}/24 dev wire"))?;
             ip(&format!("-n {host} link set wire up"))?;

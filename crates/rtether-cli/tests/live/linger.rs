@@ -20,9 +20,5 @@ fn what_nobody_acknowledged_is_a_failure() {
     assert!(first.contains("sample"), "{first}");
     reading.kill().unwrap();
     reading.wait().unwrap();
-    writing
-        .finish()
-        .exits(1)
-        .shows("not acknowledged")
-        .shows("200 samples written");
+    writing.finish().exits(1).shows("not acknowledged").shows("200 samples written");
 }

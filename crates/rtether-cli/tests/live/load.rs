@@ -17,10 +17,7 @@ struct Sink {
 
 impl Sink {
     fn start(arguments: &[&str]) -> Self {
-        let mut child = rtether()
-            .args(["load", "--sink", "127.0.0.1:0"])
-            .args(arguments)
-            .start();
+        let mut child = rtether().args(["load", "--sink", "127.0.0.1:0"]).args(arguments).start();
         let mut line = String::new();
         let mut said = BufReader::new(child.stderr.take().unwrap());
         said.read_line(&mut line).unwrap();
@@ -35,9 +32,7 @@ impl Sink {
 
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = rtether();
-        command
-            .args(["load", &self.address, "--json"])
-            .args(arguments);
+        command.args(["load", &self.address, "--json"]).args(arguments);
         command
     }
 
@@ -78,10 +73,7 @@ fn files_go_both_ways() {
         said.contains("6 connections, 0 turned away, 0 broken off idle, 0 malformed"),
         "{said}"
     );
-    assert!(
-        said.contains("3000000 B received, 3000000 B sent"),
-        "{said}"
-    );
+    assert!(said.contains("3000000 B received, 3000000 B sent"), "{said}");
 }
 
 #[test]
@@ -89,9 +81,7 @@ fn datagrams_keep_their_rate() {
     // Oracle: 1000 octets of payload are 1066 on the wire, so 10 Mbit/s are at most 586 datagrams
     // in half a second plus one millisecond of catching up; loopback loses nothing.
     let sink = Sink::start(&[]);
-    let wish = [
-        "--kind", "udp", "--size", "1000B", "--rate", "10Mbit/s", "--for", "500ms",
-    ];
+    let wish = ["--kind", "udp", "--size", "1000B", "--rate", "10Mbit/s", "--for", "500ms"];
     let output = sink.load(&[wish.as_slice(), &["--connections", "2"]].concat());
     output.exits(0);
     let document = output.json();
@@ -125,9 +115,7 @@ fn a_sink_has_limits() {
     let sink = Sink::start(&["--limit-connections", "1", "--limit-rate", "8Mbit/s"]);
     let first = sink.command(&["--size", "500kB", "--files", "1"]).start();
     std::thread::sleep(Duration::from_millis(150));
-    sink.load(&["--size", "1kB", "--files", "1"])
-        .exits(4)
-        .says("--limit-connections");
+    sink.load(&["--size", "1kB", "--files", "1"]).exits(4).says("--limit-connections");
     let first = first.finish();
     let time = first.json()["file_time_min_ns"].as_f64().unwrap();
     assert!((480e6..5e9).contains(&time), "{time}");
@@ -140,14 +128,8 @@ fn strangers_get_nothing() {
     // Oracle: not an octet is sent back for any datagram, nor for an invalid hello.
     let sink = Sink::start(&[]);
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-    socket
-        .set_read_timeout(Some(Duration::from_millis(200)))
-        .unwrap();
-    for payload in [
-        b"RTLD-of-no-session-at-all".as_slice(),
-        b"",
-        b"RTLH\x01\x02",
-    ] {
+    socket.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+    for payload in [b"RTLD-of-no-session-at-all".as_slice(), b"", b"RTLH\x01\x02"] {
         socket.send_to(payload, &sink.address).unwrap();
     }
     assert!(rtether_testkit::repeated(|| socket.recv(&mut [0; 64])).is_err());
@@ -169,11 +151,6 @@ fn a_sink_that_is_not_there_is_named() {
     let socket = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = socket.local_addr().unwrap().to_string();
     drop(socket);
-    rtether()
-        .args(["load", &address])
-        .run()
-        .exits(4)
-        .says(&address)
-        .says("--sink");
+    rtether().args(["load", &address]).run().exits(4).says(&address).says("--sink");
     rtether().args(["load", "no such host"]).run().exits(2);
 }

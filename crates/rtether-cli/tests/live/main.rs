@@ -36,9 +36,7 @@ pub(crate) fn rtether() -> Command {
 /// Another program copies: a test that forks meanwhile would hold the copy open for writing, and
 /// such a file cannot be run.
 pub(crate) fn copy_program(to: &str) {
-    let copied = Command::new("cp")
-        .args([env!("CARGO_BIN_EXE_rtether"), to])
-        .status();
+    let copied = Command::new("cp").args([env!("CARGO_BIN_EXE_rtether"), to]).status();
     assert!(copied.is_ok_and(|status| status.success()), "{to}");
 }
 

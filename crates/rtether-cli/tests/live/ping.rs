@@ -20,10 +20,7 @@ impl Hosts {
     /// Starts `echo` in the far host and waits until it is ready.
     fn echo(&self, arguments: &[&str]) -> Child {
         let mut command = Self::command(&self.far, &["echo"]);
-        command
-            .args(arguments)
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped());
+        command.args(arguments).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let line = lines.next().unwrap().unwrap();
@@ -74,11 +71,7 @@ fn a_device_removed_meanwhile_leaves_partial_results() {
     let ping = command.start();
     std::thread::sleep(Duration::from_millis(600));
     ip(&format!("-n {} link delete wire", hosts.near)).unwrap();
-    ping.finish()
-        .exits(4)
-        .says("ended early")
-        .says("ip route")
-        .shows("median");
+    ping.finish().exits(4).says("ended early").says("ip route").shows("median");
     assert!(rows(&samples) > 10);
     end(echo);
 }
@@ -95,9 +88,7 @@ fn a_killed_responder_leaves_no_program_behind() {
         text.contains("prog")
     };
     assert!(is_attached(), "nothing to be left behind");
-    hosts
-        .ping(&[&[peer.as_str()], &xdp[..], &short[..]].concat())
-        .exits(0);
+    hosts.ping(&[&[peer.as_str()], &xdp[..], &short[..]].concat()).exits(0);
     echo.kill().unwrap();
     echo.wait().unwrap();
     // The kernel detaches the program once it has cleaned up after the process.
@@ -143,11 +134,7 @@ fn one_way_delays_need_a_peer_that_knows_its_clock() {
     let document = output.json();
     // Both namespaces share a kernel, and so its clock.
     assert_eq!(document["one_way"]["clock_error_ns"], 0.0);
-    let median = |n: usize| {
-        document["one_way"]["directions"][n]["median_ns"]
-            .as_f64()
-            .unwrap()
-    };
+    let median = |n: usize| document["one_way"]["directions"][n]["median_ns"].as_f64().unwrap();
     let round_trip = document["all"]["median_ns"].as_f64().unwrap();
     assert!(median(0) > 0.0 && median(1) > 0.0, "{document}");
     assert!(median(0) + median(1) < 2.0 * round_trip, "{document}");
@@ -166,12 +153,7 @@ fn without_rights_the_remedy_is_named() {
     copy_program(&program);
     let run = |arguments: &[&str]| {
         let mut command = Command::new(&program);
-        command
-            .arg("ping")
-            .args(arguments)
-            .uid(65_534)
-            .gid(65_534)
-            .current_dir("/");
+        command.arg("ping").args(arguments).uid(65_534).gid(65_534).current_dir("/");
         command.output().map(Ended::from)
     };
     let raw = ["00:00:00:00:00:00", "--via", "raw", "--device", "lo"];
@@ -180,9 +162,7 @@ fn without_rights_the_remedy_is_named() {
             output.exits(4).says("setcap cap_net_raw");
             let xdp = ["00:00:00:00:00:00", "--via", "xdp", "--device", "lo"];
             run(&xdp).unwrap().says("setcap cap_net_raw,cap_net_admin");
-            run(&["127.0.0.1", "--priority", "50"])
-                .unwrap()
-                .says("run as root");
+            run(&["127.0.0.1", "--priority", "50"]).unwrap().says("run as root");
         }
         Err(error) => skip(&format!("cannot become nobody: {error}")),
     }
@@ -202,10 +182,7 @@ fn valentims_parts_add_up() {
     };
     let slow = run("10 kbit/s");
     assert!(slow["parts"].is_null(), "{slow}");
-    assert!(
-        slow["contradiction"].as_str().unwrap().contains("shorter"),
-        "{slow}"
-    );
+    assert!(slow["contradiction"].as_str().unwrap().contains("shorter"), "{slow}");
     let fast = run("100 Gbit/s");
     if let Some(parts) = fast["parts"].as_object() {
         let sum: f64 = parts.values().filter_map(serde_json::Value::as_f64).sum();

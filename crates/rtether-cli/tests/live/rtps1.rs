@@ -95,9 +95,7 @@ fn both_versions_are_on_one_host_at_once() {
     };
     let mut reading = versions.map(|(version, _)| Hosts::start(&hosts.far, &line("sub", version)));
     // Managers start after the participants of one host, and before those of the other.
-    let said = reading
-        .each_mut()
-        .map(|child| until_says(child, "participant of domain 0"));
+    let said = reading.each_mut().map(|child| until_says(child, "participant of domain 0"));
     let mut managing = [&hosts.near, &hosts.far].map(|host| Hosts::start(host, "manager --json"));
     let told = managing.each_mut().map(|child| until_says(child, ":7400"));
     let writing = versions.map(|(version, size)| {
@@ -138,18 +136,12 @@ fn both_versions_are_on_one_host_at_once() {
         let is_own = participants.iter().all(|one| one["version"] == own);
         assert!(is_own, "{census:#}");
         if own == "2.5" {
-            assert!(
-                census["other_versions"][other].as_u64() > Some(0),
-                "{census:#}"
-            );
+            assert!(census["other_versions"][other].as_u64() > Some(0), "{census:#}");
         }
     }
     for managed in managed {
         managed.exits(130);
         let census = managed.json();
-        assert!(
-            census["other_versions"]["2.5"].as_u64() > Some(0),
-            "{census:#}"
-        );
+        assert!(census["other_versions"]["2.5"].as_u64() > Some(0), "{census:#}");
     }
 }

@@ -31,9 +31,7 @@ impl Service {
         let mut line = String::new();
         let mut said = BufReader::new(child.stderr.take().unwrap());
         said.read_line(&mut line).unwrap();
-        let (_, rest) = line
-            .split_once(" at ")
-            .unwrap_or_else(|| panic!("it says `{line}`"));
+        let (_, rest) = line.split_once(" at ").unwrap_or_else(|| panic!("it says `{line}`"));
         let at = rest.split([' ', ',']).next().unwrap().to_owned();
         Self { child, at }
     }
@@ -228,11 +226,8 @@ fn every_service_gives_up_its_rights() {
         let paths = threads.map(|thread| thread.unwrap().path().join("status"));
         let mut count = 0;
         for status in paths.filter_map(|path| std::fs::read_to_string(path).ok()) {
-            let has = |line: &str| {
-                status
-                    .lines()
-                    .any(|own| own.split_whitespace().eq(line.split(' ')))
-            };
+            let has =
+                |line: &str| status.lines().any(|own| own.split_whitespace().eq(line.split(' ')));
             let none = "0".repeat(16);
             for set in ["CapInh:", "CapPrm:", "CapEff:", "CapAmb:"] {
                 assert!(has(&format!("{set} {none}")), "{arguments:?}: {status}");
@@ -240,10 +235,7 @@ fn every_service_gives_up_its_rights() {
             assert!(has("NoNewPrivs: 1"), "{arguments:?}: {status}");
             // Absent in a kernel without it.
             assert!(!has("Seccomp: 0"), "{arguments:?}: {status}");
-            assert!(
-                !has("Uid: 0 0 0 0") && !has("Gid: 0 0 0 0"),
-                "{arguments:?}: {status}"
-            );
+            assert!(!has("Uid: 0 0 0 0") && !has("Gid: 0 0 0 0"), "{arguments:?}: {status}");
             count += 1;
         }
         assert!(count > 0, "{arguments:?}");

@@ -24,9 +24,8 @@ fn a_device_is_after_it_as_it_was_before() {
     let Some(bed) = Bed::new() else { return };
     let before = bed.look();
     let configs = bed.configs();
-    for (config, name) in configs
-        .iter()
-        .flat_map(|config| ["-INT", "-TERM", "down"].map(|name| (config, name)))
+    for (config, name) in
+        configs.iter().flat_map(|config| ["-INT", "-TERM", "down"].map(|name| (config, name)))
     {
         let shim = bed.up(config, &[]);
         assert_ne!(bed.look(), before, "filters are there");
@@ -55,15 +54,7 @@ fn a_dry_run_changes_nothing() {
         .exits(0)
         .shows("tc qdisc add dev wire clsact")
         .shows("tc qdisc del dev wire clsact");
-    let output = bed.run(&[
-        "shim",
-        "up",
-        "wire",
-        "--config",
-        config,
-        "--dry-run",
-        "--json",
-    ]);
+    let output = bed.run(&["shim", "up", "wire", "--config", config, "--dry-run", "--json"]);
     let document = output.json();
     assert_eq!(document["schema"], "rtether.shim-plan/1");
     assert_eq!(document["down"][0], "tc qdisc del dev wire clsact");
@@ -76,9 +67,7 @@ fn there_is_one_shim_for_each_device_of_each_namespace() {
     let Some(bed) = Bed::new() else { return };
     let near = bed.up(CONFIG, &[]);
     let config = &bed.file(CONFIG);
-    bed.run(&["shim", "up", "wire", "--config", config])
-        .exits(4)
-        .says("has a shim already");
+    bed.run(&["shim", "up", "wire", "--config", config]).exits(4).says("has a shim already");
     // The device at the other end has the same name in another namespace.
     let far = bed.up_far(CONFIG);
     assert_eq!(bed.files().len(), 6, "{:?}", bed.files());
@@ -97,32 +86,14 @@ fn without_a_shim_there_is_nothing_to_ask() {
     let config = &bed.file(CONFIG);
     for (arguments, code, words) in [
         (&["status", "wire"] as &[&str], 3, "rtether shim up wire"),
-        (
-            &["set", "wire", "--config", config],
-            3,
-            "rtether shim up wire",
-        ),
+        (&["set", "wire", "--config", config], 3, "rtether shim up wire"),
         (&["down", "wire"], 0, ""),
         (&["down", "none"], 2, "no network device `none`"),
-        (
-            &["up", "none", "--config", config],
-            2,
-            "no network device `none`",
-        ),
-        (
-            &["status", "../etc/passwd"],
-            2,
-            "cannot be the name of a device",
-        ),
-        (
-            &["up", "wire", "--config", "missing.yaml"],
-            2,
-            "missing.yaml",
-        ),
+        (&["up", "none", "--config", config], 2, "no network device `none`"),
+        (&["status", "../etc/passwd"], 2, "cannot be the name of a device"),
+        (&["up", "wire", "--config", "missing.yaml"], 2, "missing.yaml"),
     ] {
-        bed.run(&[&["shim"], arguments].concat())
-            .exits(code)
-            .says(words);
+        bed.run(&[&["shim"], arguments].concat()).exits(code).says(words);
     }
     assert_eq!(bed.files(), [""; 0]);
 }
@@ -133,10 +104,7 @@ fn a_status_has_three_forms() {
     let shim = bed.up(CONFIG, &[]);
     assert_eq!(bed.ping(20, "2 ms"), 0);
     let table = bed.line("shim status wire").out;
-    assert!(
-        table.starts_with("wire: back end user, 100 Mbit/s"),
-        "{table}"
-    );
+    assert!(table.starts_with("wire: back end user, 100 Mbit/s"), "{table}");
     let sample = "rtether_shim_frames_total{device=\"wire\",direction=\"transmit\"} ";
     wait_for("frames are counted", || {
         let metrics = bed.line("shim status wire --metrics").out;
@@ -169,19 +137,14 @@ fn the_manager_of_services_hears_how_it_is() {
     let Some(bed) = Bed::new() else { return };
     let path = bed.runtime().with_extension("notify");
     let manager = UnixDatagram::bind(&path).unwrap();
-    manager
-        .set_read_timeout(Some(Duration::from_secs(20)))
-        .unwrap();
+    manager.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     let read = || {
         let mut octets = [0; 500];
         let size = repeated(|| manager.recv(&mut octets)).unwrap();
         String::from_utf8(octets[..size].to_vec()).unwrap()
     };
     let socket = path.to_str().unwrap();
-    let shim = bed.up(
-        CONFIG,
-        &[("NOTIFY_SOCKET", socket), ("WATCHDOG_USEC", "200000")],
-    );
+    let shim = bed.up(CONFIG, &[("NOTIFY_SOCKET", socket), ("WATCHDOG_USEC", "200000")]);
     assert_eq!(read(), "READY=1");
     assert!(read().starts_with("STATUS=back end user, 100 Mbit/s"));
     // Every 100 ms, half of 200 ms: ten in a second, give or take stalls of the machine.

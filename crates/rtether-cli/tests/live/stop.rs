@@ -58,18 +58,11 @@ fn large() -> String {
     }
     text += "links:\n";
     for node in 0..NODES {
-        writeln!(
-            text,
-            "  - {{ ends: [n{node}, \"s{node}:1\"], rate: 1 Gbit/s }}"
-        )
-        .unwrap();
+        writeln!(text, "  - {{ ends: [n{node}, \"s{node}:1\"], rate: 1 Gbit/s }}").unwrap();
         if node > 0 {
             let before = node - 1;
-            writeln!(
-                text,
-                "  - {{ ends: [\"s{before}:2\", \"s{node}:3\"], rate: 1 Gbit/s }}"
-            )
-            .unwrap();
+            writeln!(text, "  - {{ ends: [\"s{before}:2\", \"s{node}:3\"], rate: 1 Gbit/s }}")
+                .unwrap();
         }
     }
     text += "flows:\n";
@@ -93,11 +86,7 @@ fn crowd() -> String {
     for node in 0..NODES {
         writeln!(text, "  n{node}: {{ stack: zero }}").unwrap();
     }
-    writeln!(
-        text,
-        "hubs: {{ hub: {{ ports: {NODES}, rate: 100 Mbit/s }} }}\nlinks:"
-    )
-    .unwrap();
+    writeln!(text, "hubs: {{ hub: {{ ports: {NODES}, rate: 100 Mbit/s }} }}\nlinks:").unwrap();
     for node in 0..NODES {
         writeln!(text, "  - {{ ends: [n{node}, \"hub:{}\"] }}", node + 1).unwrap();
     }
@@ -223,9 +212,7 @@ fn end(hosts: Option<&Hosts>, line: &str, folder: &Folder, after: Duration) -> D
         .unwrap();
     let pid = child.id();
     thread::sleep(after);
-    let sent = Command::new("kill")
-        .args(["-TERM", &pid.to_string()])
-        .output();
+    let sent = Command::new("kill").args(["-TERM", &pid.to_string()]).output();
     assert!(sent.is_ok(), "{sent:?}");
     let asked = Instant::now();
     let status = loop {
@@ -260,10 +247,7 @@ fn end(hosts: Option<&Hosts>, line: &str, folder: &Folder, after: Duration) -> D
 /// Returns whether a shim has left the place of its filters on the device of the near host.
 fn has_filters(hosts: &Hosts) -> bool {
     let show = ["tc", "qdisc", "show", "dev", "wire"];
-    let output = Command::new("ip")
-        .args(["netns", "exec", &hosts.near])
-        .args(show)
-        .run();
+    let output = Command::new("ip").args(["netns", "exec", &hosts.near]).args(show).run();
     output.exits(0);
     output.out.contains("clsact")
 }
@@ -280,13 +264,11 @@ fn left(pid: u32) -> Vec<String> {
 /// Returns the moments of one verb, determined by the seed and its command line alone.
 fn moments(line: &str, count: usize) -> Vec<Duration> {
     let seed = std::env::var("RTETHER_SEED").map_or(1, |seed| seed.parse().unwrap());
-    let mut state: u64 = line.bytes().fold(seed, |state, octet| {
-        (state ^ u64::from(octet)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let mut state: u64 = line
+        .bytes()
+        .fold(seed, |state, octet| (state ^ u64::from(octet)).wrapping_mul(0x0100_0000_01b3));
     let mut next = || {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         Duration::from_millis((state >> 33) % 1_500)
     };
     (0..count).map(|_| next()).collect()
@@ -320,10 +302,7 @@ fn longest(lines: &[&'static str], hosts: Option<&Hosts>, count: usize) -> (Dura
     }
     thread::scope(|scope| {
         let all: Vec<_> = lines.iter().map(|line| scope.spawn(|| of(line))).collect();
-        all.into_iter()
-            .map(|one| one.join().unwrap())
-            .max()
-            .unwrap()
+        all.into_iter().map(|one| one.join().unwrap()).max().unwrap()
     })
 }
 
@@ -340,26 +319,16 @@ fn no_verb_is_left_out() {
     for verb in verbs.map(clap::Command::get_name) {
         let mut lines = COMPUTING.iter().chain(TALKING);
         let is_verb = |line: &&str| line.split(' ').next() == Some(verb);
-        assert!(
-            lines.any(is_verb),
-            "`rtether {verb}` is not ended by any test"
-        );
+        assert!(lines.any(is_verb), "`rtether {verb}` is not ended by any test");
     }
 }
 
 /// A pipe that is full and not read holds a verb in a write, where it cannot look for signals.
 #[test]
 fn sigterm_ends_a_verb_whose_output_is_not_read() {
-    let mut child = program(None)
-        .arg("schema")
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = program(None).arg("schema").stdout(Stdio::piped()).spawn().unwrap();
     thread::sleep(Duration::from_millis(500));
-    assert!(
-        child.try_wait().unwrap().is_none(),
-        "its output fits a pipe"
-    );
+    assert!(child.try_wait().unwrap().is_none(), "its output fits a pipe");
     signal(child.id(), "-TERM");
     let asked = Instant::now();
     while child.try_wait().unwrap().is_none() {

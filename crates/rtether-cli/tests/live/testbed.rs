@@ -55,9 +55,7 @@ fn received(name: &str) -> u64 {
     let shown = Command::new("ip").args(arguments).run().out;
     let document: serde_json::Value = serde_json::from_str(&shown).unwrap_or_default();
     let packets = document.pointer("/0/stats64/rx/packets");
-    packets
-        .and_then(serde_json::Value::as_u64)
-        .unwrap_or_default()
+    packets.and_then(serde_json::Value::as_u64).unwrap_or_default()
 }
 
 /// Removes a station's device.
@@ -103,11 +101,7 @@ fn many_stations() -> String {
     text += "switches: { sw: { ports: 60 } }\nlinks:\n";
     for node in 0..60 {
         let port = node + 1;
-        writeln!(
-            text,
-            "  - {{ ends: [n{node}, \"sw:{port}\"], rate: 100 Mbit/s }}"
-        )
-        .unwrap();
+        writeln!(text, "  - {{ ends: [n{node}, \"sw:{port}\"], rate: 100 Mbit/s }}").unwrap();
     }
     text + "flows:\n  - { name: f, from: n0, to: n1, period: 2 ms, size: 64 B }\n"
 }
@@ -220,15 +214,9 @@ fn packets_and_page_are_written() {
         std::fs::remove_file(&packets).unwrap();
         std::fs::remove_file(&page).unwrap();
     }
-    rtether()
-        .args(["live", "--report", &page, "--packets", &page, scenario])
-        .run()
-        .exits(2);
+    rtether().args(["live", "--report", &page, "--packets", &page, scenario]).run().exits(2);
     let nowhere = folder.file("missing/page.html");
-    rtether()
-        .args(["live", "--report", &nowhere, scenario])
-        .run()
-        .exits(4);
+    rtether().args(["live", "--report", &nowhere, scenario]).run().exits(4);
 }
 
 #[test]
@@ -311,9 +299,7 @@ fn without_rights_the_remedy_is_named() {
     }
     let folder = Folder::new("rights");
     let scenario = folder.write("plant.yaml", SCENARIO);
-    crate::without_rights(&["live", &scenario])
-        .exits(4)
-        .says("sudo");
+    crate::without_rights(&["live", &scenario]).exits(4).says("sudo");
 }
 
 /// Two stations for which 25 us are enough on the wire, and too little for any host.
@@ -341,11 +327,7 @@ fn a_measured_miss_fails_check_as_it_fails_live() {
         let folder = Folder::new("hurry");
         let file = folder.write("plant.yaml", text);
         for verb in [&["live"][..], &["check", "--live"]] {
-            let output = rtether()
-                .args(verb)
-                .args(["--json", "--priority", "0"])
-                .arg(&file)
-                .run();
+            let output = rtether().args(verb).args(["--json", "--priority", "0"]).arg(&file).run();
             output.exits(code);
             let document = output.json();
             if verb[0] == "live" {

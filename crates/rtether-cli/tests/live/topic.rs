@@ -37,10 +37,7 @@ fn mistakes_are_told_before_anything_is_opened() {
         ("sub Square --rtps 1.0 --device lo", "over UDP only"),
         ("manager --rtps 2.5", "possible values"),
         ("sub Square --discovery none", "on-demand"),
-        (
-            "sub Square --rtps 1.0 --discovery on-demand",
-            "no discovery on demand",
-        ),
+        ("sub Square --rtps 1.0 --discovery on-demand", "no discovery on demand"),
         ("spy --discovery on-demand", "possible values: all"),
         ("manager --discovery on-demand", "possible values: all"),
         ("pub Square --strength 2 --persistence 1s", "--rtps 1.0"),
@@ -59,9 +56,7 @@ fn mistakes_are_told_before_anything_is_opened() {
 fn an_address_of_somebody_else_is_refused() {
     // Oracle: RFC 5737 reserves the address for documentation, so no host has it.
     for verb in ["pub Square", "sub Square", "spy"] {
-        line(&format!("{verb} --interface 203.0.113.7"))
-            .exits(4)
-            .says("no device");
+        line(&format!("{verb} --interface 203.0.113.7")).exits(4).says("no device");
     }
 }
 
@@ -75,10 +70,7 @@ fn nobody_there_is_no_answer() {
 }
 
 pub(crate) fn objects(output: &Ended) -> Vec<Value> {
-    let lines = output
-        .out
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap());
+    let lines = output.out.lines().map(|line| serde_json::from_str(line).unwrap());
     lines.collect()
 }
 
@@ -112,10 +104,8 @@ fn publish_and_read(hosts: &Hosts, place: &str, shown: &str) {
     assert_eq!(summary["event"], "summary");
     assert_eq!(summary["samples"], 20);
     assert_eq!(summary["lost"], 0);
-    let numbers: Vec<i64> = objects
-        .iter()
-        .filter_map(|sample| sample["sequence"].as_i64())
-        .collect();
+    let numbers: Vec<i64> =
+        objects.iter().filter_map(|sample| sample["sequence"].as_i64()).collect();
     assert_eq!(numbers, (1..=20).collect::<Vec<i64>>());
     let first = &objects[0]["value"];
     assert_eq!(first["color"], "BLUE");
@@ -124,10 +114,7 @@ fn publish_and_read(hosts: &Hosts, place: &str, shown: &str) {
     let said = written.err;
     let matched = said.lines().find(|line| line.contains("matched with"));
     let matched = matched.unwrap_or_default();
-    assert!(
-        matched.contains("`rtether sub` at ") && matched.contains(shown),
-        "{said}"
-    );
+    assert!(matched.contains("`rtether sub` at ") && matched.contains(shown), "{said}");
 }
 
 #[test]
@@ -156,16 +143,10 @@ fn rtps_1_0_has_managers() {
     }
     let objects = objects(&read);
     let sequences = objects.iter().filter_map(|one| one["sequence"].as_i64());
-    assert_eq!(
-        sequences.collect::<Vec<_>>(),
-        (1..=200).collect::<Vec<i64>>()
-    );
+    assert_eq!(sequences.collect::<Vec<_>>(), (1..=200).collect::<Vec<i64>>());
     let census = spied.json();
     let participants = census["participants"].as_array().unwrap();
-    assert!(
-        participants.iter().all(|one| one["version"] == "1.0"),
-        "{census:#}"
-    );
+    assert!(participants.iter().all(|one| one["version"] == "1.0"), "{census:#}");
     let text = census.to_string();
     for part in [NEAR, FAR, "\"strength\":\"7\"", "\"persistence\":\"30 ms\""] {
         assert!(text.contains(part), "{part}: {census:#}");
@@ -204,9 +185,7 @@ fn who_does_not_match_is_told_why() {
         output.exits(3).says(expected);
     }
     // Both saw the other type, and the departure of its participant.
-    written
-        .says("type: ShapeType is written, rtether::Octets is read")
-        .says("has left");
+    written.says("type: ShapeType is written, rtether::Octets is read").says("has left");
     spied.exits(1);
     let census = spied.json();
     assert_eq!(census["participants"].as_array().unwrap().len(), 3);
@@ -252,11 +231,7 @@ fn round_trips_over_topics() {
     let echo = echo.finish();
     echo.exits(0);
     says_what_it_gave_up(&echo);
-    assert!(
-        echo.out.starts_with("400 answered, 0 malformed"),
-        "{}",
-        echo.out
-    );
+    assert!(echo.out.starts_with("400 answered, 0 malformed"), "{}", echo.out);
     alone.finish().exits(3).shows("no reply");
 }
 
@@ -276,10 +251,7 @@ fn round_trips_in_frames() {
     let echo = echo.finish();
     echo.exits(0);
     let answered = echo.out;
-    assert!(
-        answered.starts_with("200 answered, 0 malformed"),
-        "{answered}"
-    );
+    assert!(answered.starts_with("200 answered, 0 malformed"), "{answered}");
 }
 
 #[test]
@@ -291,9 +263,5 @@ fn ctrl_c_leaves_properly() {
     reading.finish().exits(0);
     std::thread::sleep(Duration::from_millis(300));
     signal(writing.id(), "-INT");
-    writing
-        .finish()
-        .exits(130)
-        .says("has left")
-        .shows("written, 0 deadlines missed");
+    writing.finish().exits(130).says("has left").shows("written, 0 deadlines missed");
 }

@@ -34,34 +34,19 @@ fn mistakes_in_files_are_told_with_their_place() {
     let latin = folder.file("latin.idl");
     fs::write(&latin, [0xE9]).unwrap();
     for (arguments, messages) in [
-        (
-            &["sub", "T", "--idl", &bad][..],
-            &["bad.idl:6:9", "`Mood`", "help: "][..],
-        ),
-        (
-            &["sub", "T", "--idl", &good, "--type", "Robot"],
-            &["`Robot`", "Cell::Axis"],
-        ),
+        (&["sub", "T", "--idl", &bad][..], &["bad.idl:6:9", "`Mood`", "help: "][..]),
+        (&["sub", "T", "--idl", &good, "--type", "Robot"], &["`Robot`", "Cell::Axis"]),
         (&["sub", "T", "--idl", &latin], &["UTF-8"]),
         (&["sub", "T", "--type", "Robot"], &["shape", "--idl"]),
         (&["pub", "T", "--value", "x: 1"], &["--idl"]),
-        (
-            &["pub", "T", "--idl", &good, "--value", "mode: QUICK"],
-            &["`mode`", "OFF, SLOW, FAST"],
-        ),
+        (&["pub", "T", "--idl", &good, "--value", "mode: QUICK"], &["`mode`", "OFF, SLOW, FAST"]),
         (&["sub", "/t", "--msg", "String"], &["std_msgs/msg/String"]),
         (
             &["sub", "/t", "--msg", "nowhere_msgs/msg/Robot"],
             &["nowhere_msgs/msg/Robot.msg", "--msg-path"],
         ),
-        (
-            &["sub", "/t", "--msg", &wide],
-            &["Wide.msg:2:1", "wide strings"],
-        ),
-        (
-            &["ping", "10.0.0.1", "--trace", "t.pcapng"],
-            &["--via rtps"],
-        ),
+        (&["sub", "/t", "--msg", &wide], &["Wide.msg:2:1", "wide strings"]),
+        (&["ping", "10.0.0.1", "--trace", "t.pcapng"], &["--via rtps"]),
     ] {
         let output = rtether().args(arguments).run();
         output.exits(2);
@@ -82,9 +67,7 @@ fn values_of_a_file_of_idl_arrive() {
     let reading = Hosts::start(&hosts.far, &read);
     let write = format!("pub {common} --values - --period 1ms --xcdr 2");
     let write: Vec<&str> = write.split(' ').collect();
-    let mut writing = Hosts::command(&hosts.near, &write)
-        .stdin(Stdio::piped())
-        .start();
+    let mut writing = Hosts::command(&hosts.near, &write).stdin(Stdio::piped()).start();
     let lines =
         "number: 1, mode: FAST\n{\"number\": 2, \"path\": [{\"x\": 0.5}]}\nname: \"\u{fc}\"\n";
     let mut input = writing.stdin.take().unwrap();
@@ -95,11 +78,7 @@ fn values_of_a_file_of_idl_arrive() {
     read.exits(0);
     written.exits(0);
     let objects = objects(&read);
-    let values: Vec<&Value> = objects
-        .iter()
-        .map(|object| &object["value"])
-        .take(3)
-        .collect();
+    let values: Vec<&Value> = objects.iter().map(|object| &object["value"]).take(3).collect();
     let expected = [
         json!({"number": 1, "mode": "FAST", "path": [], "name": ""}),
         json!({"number": 2, "mode": "OFF", "path": [{"x": 0.5, "y": 0.0}], "name": ""}),
@@ -134,9 +113,7 @@ fn values_of_a_message_of_ros_arrive() {
     let reading = Hosts::start(&hosts.far, &format!("{read} --for 30s --reliable"));
     let write = format!("pub /pose --msg {file} -n 1 --reliable --values -");
     let write: Vec<&str> = write.split(' ').collect();
-    let mut writing = Hosts::command(&hosts.near, &write)
-        .stdin(Stdio::piped())
-        .start();
+    let mut writing = Hosts::command(&hosts.near, &write).stdin(Stdio::piped()).start();
     let value = "header: {stamp: {sec: 7}, frame_id: map}, place: {x: 1.5, y: -2}, \
                  parts: [{name: arm, turns: [1, -1]}], code: [1, 2, 3]\n";
     let mut input = writing.stdin.take().unwrap();
@@ -180,16 +157,11 @@ fn a_type_that_nobody_describes_is_told() {
     let Some(hosts) = Hosts::new() else { return };
     let folder = Folder::new("undescribed");
     let file = packages(&folder);
-    let writing = Hosts::start(
-        &hosts.near,
-        &format!("pub /pose --msg {file} --for 20s --json"),
-    );
+    let writing = Hosts::start(&hosts.near, &format!("pub /pose --msg {file} --for 20s --json"));
     let read = Hosts::start(&hosts.far, "sub /pose -n 1 --for 15s").finish();
     signal(writing.id(), "-INT");
     drop(writing.wait_with_output());
-    read.exits(2)
-        .says("does not describe its type")
-        .says("--msg");
+    read.exits(2).says("does not describe its type").says("--msg");
 }
 
 #[test]
@@ -210,9 +182,7 @@ fn delays_say_what_the_clocks_allow() {
         let objects = objects(read);
         let (summary, samples) = objects.split_last().unwrap();
         let delays = &summary["delays"]["writers"][0];
-        let latencies = samples
-            .iter()
-            .map(|one| one["latency_ns"].as_i64().unwrap());
+        let latencies = samples.iter().map(|one| one["latency_ns"].as_i64().unwrap());
         let (least, most) = (latencies.clone().min(), latencies.max());
         assert_eq!(delays["samples"], 20);
         assert_eq!(delays["min_ns"].as_i64(), least);
@@ -238,20 +208,11 @@ fn rates_are_those_of_the_writer() {
     let rate = &census["endpoints"][0]["rate"];
     let samples = rate["samples"].as_u64().unwrap();
     let missed = rate["missed"].as_u64().unwrap();
-    assert!(
-        (1..100).contains(&samples) && samples + missed < 100,
-        "{census:#}"
-    );
+    assert!((1..100).contains(&samples) && samples + missed < 100, "{census:#}");
     // Header, length and text of the color, three numbers, length of the octets.
-    assert_eq!(
-        rate["payload_bytes"].as_u64(),
-        Some(samples * (4 + 4 + 8 + 12 + 4))
-    );
+    assert_eq!(rate["payload_bytes"].as_u64(), Some(samples * (4 + 4 + 8 + 12 + 4)));
     let span = rate["span_ns"].as_u64().unwrap();
-    assert_eq!(
-        rate["rate_millihertz"].as_u64(),
-        Some(samples * 1_000_000_000_000 / span)
-    );
+    assert_eq!(rate["rate_millihertz"].as_u64(), Some(samples * 1_000_000_000_000 / span));
 }
 
 #[test]
@@ -302,9 +263,7 @@ fn a_trace_is_read_by_tshark() {
 fn a_trace_that_cannot_be_written_is_told() {
     // Oracle: `/dev/full` has no room; the participant still runs to its end.
     let alone = "spy --domain 224 --interface 127.0.0.1 --no-multicast";
-    line(&format!("{alone} --for 200ms --trace /dev/full"))
-        .exits(3)
-        .says("the trace ended");
+    line(&format!("{alone} --for 200ms --trace /dev/full")).exits(3).says("the trace ended");
     line(&format!("{alone} --trace /nowhere/at.all")).exits(4);
 }
 

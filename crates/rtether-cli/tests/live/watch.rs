@@ -43,19 +43,13 @@ impl Bed {
         folder.write("plan.yaml", plan());
         folder.write("shown.yaml", Bay::shown());
         let mut sim = crate::rtether();
-        let sim = sim
-            .current_dir(folder.path())
-            .args("sim shown.yaml --pcap shown.pcapng".split(' '));
+        let sim =
+            sim.current_dir(folder.path()).args("sim shown.yaml --pcap shown.pcapng".split(' '));
         assert_eq!(sim.run().code, Some(0));
         let mut bay = Bay::of(&fs::read(folder.path().join("shown.pcapng")).unwrap());
         bay.samples = 10 * MS;
         let replay = example("rtether-live", "replay");
-        Some(Self {
-            hosts,
-            folder,
-            bay,
-            replay,
-        })
+        Some(Self { hosts, folder, bay, replay })
     }
 
     fn watch(&self, line: &str) -> Child {
@@ -86,9 +80,7 @@ impl Bed {
 
 /// Returns flow and deviation of each alert.
 fn alerts(out: &str) -> Vec<(String, String)> {
-    let objects = out
-        .lines()
-        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let objects = out.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let alerts = objects.filter_map(|object| {
         let deviation = object.get("deviation")?.as_str()?.to_owned();
         Some((object["flow"].as_str()?.to_owned(), deviation))
@@ -118,11 +110,7 @@ fn faults_on_a_wire_are_found_in_the_order_in_which_they_come() {
     let mut child = bed.watch("--learn 5s --pause 1s --metrics watch.prom --format ndjson");
     started(&mut child);
     let pid = child.id();
-    assert_eq!(
-        status(pid, "CapEff:").as_deref(),
-        Some("0000000000000000"),
-        "rights are given up"
-    );
+    assert_eq!(status(pid, "CapEff:").as_deref(), Some("0000000000000000"), "rights are given up");
     assert_ne!(status(pid, "Uid:").as_deref(), Some("0"));
     let mut all = bed.bay.traffic(0, 0..26, 1);
     let faults = [
@@ -132,26 +120,13 @@ fn faults_on_a_wire_are_found_in_the_order_in_which_they_come() {
         ("status", Does::Remove(60), "missing"),
         ("trip", Does::Copy(100_000), "faster"),
         ("status", Does::Change(|frame| frame[15] ^= 1), "vlan"),
-        (
-            "samples",
-            Does::Change(|frame| frame[14] ^= 0x20),
-            "priority",
-        ),
-        (
-            "samples",
-            Does::Change(|frame| frame[11] ^= 0x55),
-            "not-planned",
-        ),
+        ("samples", Does::Change(|frame| frame[14] ^= 0x20), "priority"),
+        ("samples", Does::Change(|frame| frame[11] ^= 0x55), "not-planned"),
     ];
     let mut expected: Vec<(String, String)> = Vec::new();
     for (number, (flow, does, deviation)) in (0..).zip(faults) {
-        bed.bay
-            .spoil(&mut all, flow, does, 9 * SECOND + number * 2 * SECOND);
-        let name = if deviation == "not-planned" {
-            STRANGER
-        } else {
-            flow
-        };
+        bed.bay.spoil(&mut all, flow, does, 9 * SECOND + number * 2 * SECOND);
+        let name = if deviation == "not-planned" { STRANGER } else { flow };
         expected.push((name.to_owned(), deviation.to_owned()));
     }
     // A frame under another address is missing in its own flow.
@@ -225,10 +200,7 @@ fn what_waits_at_the_end_is_seen_or_counted() {
     let result: Value = serde_json::from_str(&ended.out).unwrap();
     let [frames, dropped] = ["frames", "dropped"].map(|key| result[key].as_u64().unwrap());
     // The hosts themselves send a few, too.
-    assert!(
-        frames + dropped >= 20_000,
-        "{frames} seen, {dropped} dropped"
-    );
+    assert!(frames + dropped >= 20_000, "{frames} seen, {dropped} dropped");
 }
 
 #[test]
@@ -257,17 +229,10 @@ fn what_cannot_be_watched_is_said() {
     };
     let ended = |line: &str| {
         let mut command = Hosts::command(&bed.hosts.near, &[]);
-        command
-            .args(line.split(' '))
-            .current_dir(bed.folder.path())
-            .run()
+        command.args(line.split(' ')).current_dir(bed.folder.path()).run()
     };
     let none = ended("watch nosuch --plan plan.yaml --for 1s");
-    assert!(
-        none.err.contains("no network device `nosuch`"),
-        "{}",
-        none.err
-    );
+    assert!(none.err.contains("no network device `nosuch`"), "{}", none.err);
     let none = ended("watch wire --plan nosuch.yaml");
     none.exits(2);
     // Nobody sends: no answer.

@@ -38,10 +38,7 @@ fn a_word_is_found_by_keys_alone() {
     tab.picture("book-search");
     let marks = "[...document.querySelectorAll('#found mark')].map((own) => own.textContent)";
     let marks = tab.eval(marks);
-    assert!(
-        marks.as_array().unwrap().contains(&json!("bucket")),
-        "{marks}"
-    );
+    assert!(marks.as_array().unwrap().contains(&json!("bucket")), "{marks}");
     tab.press("Enter");
     wait(&mut tab, "!location.pathname.endsWith('/index.html')");
     wait(&mut tab, "document.readyState === 'complete'");

@@ -13,11 +13,7 @@
 
 mod book;
 #[path = "../../../rtether/tests/screenshot/browser.rs"]
-#[allow(
-    dead_code,
-    clippy::duplicate_mod,
-    reason = "the tests of reports use all of it"
-)]
+#[allow(dead_code, clippy::duplicate_mod, reason = "the tests of reports use all of it")]
 mod browser;
 mod page;
 
@@ -75,10 +71,8 @@ fn answers_are_those_of_the_command() {
     let question = json!({ "do": "check", "name": name, "text": text });
     let expected = command(&["check", name, "--json", "--no-progress"]);
     assert_eq!(ask(&question, b"")["json"], expected);
-    for (bound, options) in [
-        (false, &["--no-progress"][..]),
-        (true, &["--bound", "--no-progress"]),
-    ] {
+    for (bound, options) in [(false, &["--no-progress"][..]), (true, &["--bound", "--no-progress"])]
+    {
         let question =
             json!({ "do": "why", "name": name, "text": text, "flow": "picture", "bound": bound });
         let expected = command(&[&["why", name, "picture", "--json"], options].concat());
@@ -98,10 +92,7 @@ fn an_import_is_that_of_the_command() {
 #[test]
 fn mistakes_are_those_of_the_command() {
     let text = "rtether: 1\nflows: 3\n";
-    let answer = ask(
-        &json!({ "do": "load", "name": "x.yaml", "text": text }),
-        b"",
-    );
+    let answer = ask(&json!({ "do": "load", "name": "x.yaml", "text": text }), b"");
     let expected = rtether::scenario::load("x.yaml", text).json();
     assert_eq!(answer["diagnostics"], expected);
     let unknown = ask(&json!({ "do": "dance" }), b"");

@@ -31,11 +31,7 @@ pub(crate) fn wait(tab: &mut Tab, condition: &str) {
     let begin = Instant::now();
     while tab.eval(condition) != true {
         let shown = "document.getElementById('banner').textContent";
-        assert!(
-            begin.elapsed() < PATIENCE,
-            "{condition}: {}",
-            tab.eval(shown)
-        );
+        assert!(begin.elapsed() < PATIENCE, "{condition}: {}", tab.eval(shown));
         std::thread::sleep(Duration::from_millis(20));
     }
 }
@@ -68,10 +64,7 @@ fn results_are_those_of_the_command_to_the_byte() {
         let (found, took) = ask(&mut tab, &question);
         let begin = Instant::now();
         let expected = command(&["check", &name, "--json", "--no-progress"]);
-        println!(
-            "{name}: {took} ms, command {} ms",
-            begin.elapsed().as_millis()
-        );
+        println!("{name}: {took} ms, command {} ms", begin.elapsed().as_millis());
         assert!(found == expected, "{name}: {found}\n{expected}");
     }
 }
@@ -86,10 +79,7 @@ fn a_mistake_is_shown_mended_and_judged_and_why_is_told() {
     println!("first verdict after {first} ms");
     tab.picture("playground-first");
     let before = tab.text("document.getElementById('banner').textContent");
-    assert!(
-        before.contains("4 proved, 3 held so far, not proved"),
-        "{before}"
-    );
+    assert!(before.contains("4 proved, 3 held so far, not proved"), "{before}");
 
     // Typed as a person would: a letter of a key is missing.
     let select = "{ const from = editor.value.indexOf('deadline'); editor.focus(); \
@@ -99,19 +89,13 @@ fn a_mistake_is_shown_mended_and_judged_and_why_is_told() {
     wait(&mut tab, "document.body.dataset.state === 'mistakes'");
     let mistake = tab.text("document.querySelector('#mistakes .place').textContent");
     assert!(mistake.contains("no key dedline"), "{mistake}");
-    assert_eq!(
-        tab.text("document.querySelector('#under mark').textContent"),
-        "dedline"
-    );
+    assert_eq!(tab.text("document.querySelector('#under mark').textContent"), "dedline");
     assert_eq!(tab.text("editor.getAttribute('aria-invalid')"), "true");
     tab.picture("playground-mistake");
 
     tab.click("#mistakes .mend");
     wait(&mut tab, "document.body.dataset.state === 'verdict'");
-    assert_eq!(
-        tab.number("document.querySelectorAll('#mistakes li').length"),
-        0
-    );
+    assert_eq!(tab.number("document.querySelectorAll('#mistakes li').length"), 0);
     assert_eq!(tab.eval("editor.value.includes('dedline')"), false);
     let after = tab.text("document.getElementById('banner').textContent");
     assert_eq!(after, before, "the mended plant is the same");
@@ -122,10 +106,7 @@ fn a_mistake_is_shown_mended_and_judged_and_why_is_told() {
     wait(&mut tab, &format!("document.body.dataset.why === {name:?}"));
     let told = tab.text("document.getElementById('why').textContent");
     assert!(told.contains("switch queue"), "{told}");
-    assert_eq!(
-        tab.number("document.querySelectorAll('#why svg').length"),
-        1
-    );
+    assert_eq!(tab.number("document.querySelectorAll('#why svg').length"), 1);
     tab.eval("document.getElementById('why-title').scrollIntoView({ behavior: 'instant' })");
     tab.picture("playground-why");
 }
@@ -150,9 +131,7 @@ fn keys_links_files_and_a_phone() {
 
     // A link has the scenario in it; the page that opens it shows that scenario.
     let text = "editor.value.replace('name: ', 'name: Linked ')";
-    tab.eval(&format!(
-        "open('linked.yaml', {text}).then(() => copyLink())"
-    ));
+    tab.eval(&format!("open('linked.yaml', {text}).then(() => copyLink())"));
     wait(&mut tab, "location.hash.startsWith('#s=')");
     let is_back = "(async () => { const own = editor.value; ownHash = ''; editor.value = ''; \
         await fromLink(); return editor.value === own && file === 'linked.yaml'; })()";
@@ -175,21 +154,12 @@ fn keys_links_files_and_a_phone() {
     wait(&mut tab, "document.body.dataset.state === 'verdict'");
     let shown = tab.text("editor.value");
     assert_eq!(shown, command(&["import", "docs/guides/bay.scd"]));
-    assert_eq!(
-        tab.eval("document.getElementById('imported').hidden"),
-        false
-    );
+    assert_eq!(tab.eval("document.getElementById('imported').hidden"), false);
 
     // The report of the command, in a frame that cannot reach the page.
     tab.click("#whole summary");
-    wait(
-        &mut tab,
-        "document.querySelector('#report iframe') !== null",
-    );
-    assert_eq!(
-        tab.text("document.querySelector('#report iframe').sandbox.value"),
-        "allow-scripts"
-    );
+    wait(&mut tab, "document.querySelector('#report iframe') !== null");
+    assert_eq!(tab.text("document.querySelector('#report iframe').sandbox.value"), "allow-scripts");
 }
 
 #[test]
@@ -204,14 +174,8 @@ fn what_takes_too_long_gives_way_to_what_is_typed() {
     // Meanwhile a bar tells how far it is, by its role and in words.
     wait(&mut tab, "!document.getElementById('busy').hidden");
     wait(&mut tab, "document.getElementById('bar').value > 0");
-    assert_eq!(
-        tab.text("document.getElementById('bar').localName"),
-        "progress"
-    );
-    wait(
-        &mut tab,
-        "/^simulated \\d+ %$/.test(document.getElementById('far').textContent)",
-    );
+    assert_eq!(tab.text("document.getElementById('bar').localName"), "progress");
+    wait(&mut tab, "/^simulated \\d+ %$/.test(document.getElementById('far').textContent)");
     tab.picture("playground-busy");
 
     // It can be cancelled, and run again.

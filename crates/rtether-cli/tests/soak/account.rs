@@ -73,15 +73,10 @@ pub(crate) fn ledger(
     arrived: &[Arrival],
     end: u64,
 ) -> Ledger {
-    let mut ledger = Ledger {
-        sent: u64::try_from(sent.len()).unwrap(),
-        ..Ledger::default()
-    };
+    let mut ledger = Ledger { sent: u64::try_from(sent.len()).unwrap(), ..Ledger::default() };
     let mut came: Vec<Option<u64>> = vec![None; sent.len()];
     for Arrival { number, at } in arrived {
-        let index = number
-            .checked_sub(first)
-            .and_then(|n| usize::try_from(n).ok());
+        let index = number.checked_sub(first).and_then(|n| usize::try_from(n).ok());
         match index.and_then(|index| Some((came.get_mut(index)?, sent[index]))) {
             None => ledger.late += 1,
             Some((Some(_), _)) => ledger.twice += 1,
@@ -97,11 +92,7 @@ pub(crate) fn ledger(
         number -= 1;
         match came {
             Some(at) => next = next.min(*at),
-            None => ledger.lost.push(Lost {
-                number,
-                from,
-                until: next + slack,
-            }),
+            None => ledger.lost.push(Lost { number, from, until: next + slack }),
         }
     }
     ledger.lost.reverse();
@@ -125,11 +116,8 @@ impl Dropped {
             now.checked_sub(before)
                 .ok_or_else(|| format!("a counter went back from {before} to {now}"))
         };
-        let mut since = Self {
-            out: less(self.out, before.out)?,
-            into: less(self.into, before.into)?,
-            ..*self
-        };
+        let mut since =
+            Self { out: less(self.out, before.out)?, into: less(self.into, before.into)?, ..*self };
         for (count, before) in since.of_kind.iter_mut().zip(before.of_kind) {
             *count = less(*count, before)?;
         }
@@ -159,10 +147,8 @@ pub(crate) fn judge(outside: [u64; 5], dropped: &Dropped, is_calm: bool) -> Resu
             ));
         }
     }
-    for (beyond, counted, way) in [
-        (beyond[0], dropped.out, "out"),
-        (beyond[1], dropped.into, "in"),
-    ] {
+    for (beyond, counted, way) in [(beyond[0], dropped.out, "out"), (beyond[1], dropped.into, "in")]
+    {
         if beyond > counted {
             return Err(format!(
                 "on the way {way} {beyond} more frames were lost than queues dropped; the shim \
@@ -188,19 +174,11 @@ mod tests {
         let sent = [100, 200, 300, 400];
         let came = arrivals(&[(7, 150), (3, 160), (9, 390), (9, 391)]);
         let ledger = ledger(Kind::BulkOut, 7, &sent, &came, 1_000);
-        let lost = |number, from, until| Lost {
-            number,
-            from,
-            until,
-        };
+        let lost = |number, from, until| Lost { number, from, until };
         assert_eq!(ledger.lost, [lost(8, 200, 390), lost(10, 400, 1_000)]);
         assert_eq!((ledger.sent, ledger.twice, ledger.late), (4, 1, 1));
         assert_eq!(ledger.longest, 90);
-        let window = |from, until| Window {
-            cause: Cause::Kill,
-            from,
-            until,
-        };
+        let window = |from, until| Window { cause: Cause::Kill, from, until };
         let at = |from, until| ledger.lost[0].cause(&[window(from, until)]);
         assert_eq!(at(100, 199), None);
         assert_eq!(at(100, 200), Some(Cause::Kill));
@@ -211,11 +189,7 @@ mod tests {
     #[test]
     fn what_nobody_counts_is_a_defect() {
         // By hand: bulk queues dropped 5, and something else in transmit direction 2 more.
-        let dropped = Dropped {
-            of_kind: [0, 5, 9, 0, 0],
-            out: 2,
-            into: 0,
-        };
+        let dropped = Dropped { of_kind: [0, 5, 9, 0, 0], out: 2, into: 0 };
         for (outside, is_calm, is_good) in [
             ([0, 5, 0, 0, 0], true, true),
             ([1, 6, 9, 0, 0], true, true),

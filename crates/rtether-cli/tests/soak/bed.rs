@@ -59,9 +59,7 @@ impl Bed {
         if !Path::new("/dev/net/tun").exists() {
             return Err("needs /dev/net/tun".into());
         }
-        let bed = Self {
-            tag: format!("rtether-soak{}-{number}", std::process::id()),
-        };
+        let bed = Self { tag: format!("rtether-soak{}-{number}", std::process::id()) };
         bed.build()?;
         Ok(bed)
     }
@@ -243,11 +241,7 @@ impl Drop for Bed {
 pub(crate) fn run(command: &str) -> Result<String, String> {
     let mut words = command.split(' ');
     let program = words.next().unwrap_or_default();
-    let output = Command::new(program)
-        .args(words)
-        .process_group(0)
-        .stdin(Stdio::null())
-        .output();
+    let output = Command::new(program).args(words).process_group(0).stdin(Stdio::null()).output();
     let output = output.map_err(|error| format!("{command}: {error}"))?;
     let text = |octets: &[u8]| String::from_utf8_lossy(octets).trim().to_owned();
     if output.status.success() {

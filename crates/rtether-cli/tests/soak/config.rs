@@ -17,21 +17,13 @@ pub(crate) struct Kept {
 impl Kept {
     pub(crate) fn draw(dice: &mut Dice, backend: &'static str) -> Self {
         let is_user = backend == "user";
-        Self {
-            backend,
-            receives: is_user && dice.chance(70),
-            smooths: dice.chance(50),
-        }
+        Self { backend, receives: is_user && dice.chance(70), smooths: dice.chance(50) }
     }
 
     /// Returns the properties that exercise the most code: received frames pass, and there is a
     /// smoother.
     pub(crate) fn all(backend: &'static str) -> Self {
-        Self {
-            backend,
-            receives: backend == "user",
-            smooths: true,
-        }
+        Self { backend, receives: backend == "user", smooths: true }
     }
 
     /// Returns the directions whose frames the shim counts. In user space, received frames that do
@@ -50,9 +42,8 @@ pub(crate) fn draw(dice: &mut Dice, kept: Kept) -> String {
     let Kept { backend, .. } = kept;
     let is_user = backend == "user";
     let rate = dice.pick(&[20, 40, 40, 80, 150]);
-    let limits: Vec<String> = (0..4)
-        .map(|_| dice.pick(&[20, 50, 100, 200, 1_000]).to_string())
-        .collect();
+    let limits: Vec<String> =
+        (0..4).map(|_| dice.pick(&[20, 50, 100, 200, 1_000]).to_string()).collect();
     let limits = limits.join(", ");
     let strategy = match dice.pick(&[0, 1, 2]) {
         0 => "strategy: moderate, ring: 1",
@@ -100,20 +91,12 @@ pub(crate) fn draw(dice: &mut Dice, kept: Kept) -> String {
 /// Draws equivalent rules in another form, except for one flow, which changes its queue.
 fn rules(dice: &mut Dice) -> String {
     let roaming = dice.pick(&[0, 3]);
-    let others = if dice.chance(40) {
-        dice.between(1, 100)
-    } else {
-        0
-    };
+    let others = if dice.chance(40) { dice.between(1, 100) } else { 0 };
     let mut rules = String::new();
     for number in 0..others {
         let port = 4_000 + number;
         let from = format!("10.99.{number}.0/24");
-        writeln!(
-            rules,
-            "    - {{ protocol: udp, from: {from}, port: {port}, queue: 3 }}"
-        )
-        .unwrap();
+        writeln!(rules, "    - {{ protocol: udp, from: {from}, port: {port}, queue: 3 }}").unwrap();
     }
     let ways = if dice.chance(50) {
         ["dscp: 46", "dscp: 10", "dscp: 18"]
@@ -132,10 +115,6 @@ fn rules(dice: &mut Dice) -> String {
 
 /// Returns a configuration that every shim refuses.
 pub(crate) fn wrong(kept: Kept) -> String {
-    let other = if kept.backend == "user" {
-        "kernel"
-    } else {
-        "user"
-    };
+    let other = if kept.backend == "user" { "kernel" } else { "user" };
     format!("rtether: 1\nbackend: {other}\nrate: 5 Mbit/s\n")
 }

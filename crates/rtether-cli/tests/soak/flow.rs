@@ -49,13 +49,8 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 5] = [
-        Self::UrgentOut,
-        Self::BulkOut,
-        Self::Mixed,
-        Self::UrgentIn,
-        Self::BulkIn,
-    ];
+    pub(crate) const ALL: [Self; 5] =
+        [Self::UrgentOut, Self::BulkOut, Self::Mixed, Self::UrgentIn, Self::BulkIn];
 
     /// Returns the side that sends its frames.
     pub(crate) const fn from(self) -> Side {
@@ -79,15 +74,7 @@ pub(crate) struct Spec {
 }
 
 const fn spec(name: &'static str, kind: Kind, port: u16, dscp: u32) -> Spec {
-    Spec {
-        name,
-        kind,
-        port,
-        dscp,
-        size: 200,
-        burst: 1,
-        pause: Duration::from_millis(3),
-    }
+    Spec { name, kind, port, dscp, size: 200, burst: 1, pause: Duration::from_millis(3) }
 }
 
 /// Ports are those of the rules in `config`. Bulk data adds up to 27 Mbit/s.
@@ -106,14 +93,8 @@ pub(crate) static SPECS: [Spec; 8] = [
         pause: Duration::from_millis(25),
         ..spec("bulk 2", Kind::BulkOut, 7_421, 10)
     },
-    Spec {
-        pause: Duration::from_millis(5),
-        ..spec("roaming", Kind::Mixed, 7_440, 18)
-    },
-    Spec {
-        pause: Duration::from_millis(5),
-        ..spec("unmarked", Kind::Mixed, 7_460, 0)
-    },
+    Spec { pause: Duration::from_millis(5), ..spec("roaming", Kind::Mixed, 7_440, 18) },
+    Spec { pause: Duration::from_millis(5), ..spec("unmarked", Kind::Mixed, 7_460, 0) },
     spec("urgent in", Kind::UrgentIn, 7_402, 46),
     Spec {
         size: 1_000,
@@ -237,9 +218,7 @@ impl Flow {
             place.enter(from);
             let socket = this.socket(from);
             drop(place);
-            SockRef::from(&socket)
-                .set_tos_v4(this.spec.dscp << 2)
-                .unwrap();
+            SockRef::from(&socket).set_tos_v4(this.spec.dscp << 2).unwrap();
             let address = (to.address(), this.spec.port);
             socket.connect(address).unwrap();
             this.send(&socket, &watch, clock);
@@ -323,10 +302,7 @@ impl Flow {
 
 /// Returns whether an error only means that nothing is there now.
 pub(crate) fn is_later(kind: ErrorKind) -> bool {
-    matches!(
-        kind,
-        ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
-    )
+    matches!(kind, ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
 }
 
 fn fill(octets: &mut [u8], number: u64, at: u64) {
@@ -342,8 +318,5 @@ fn fill(octets: &mut [u8], number: u64, at: u64) {
 fn header(octets: &[u8]) -> Option<(u64, u64)> {
     let two = octets.first_chunk::<HEADER>()?;
     let (number, at) = two.split_first_chunk()?;
-    Some((
-        u64::from_be_bytes(*number),
-        u64::from_be_bytes(at.try_into().ok()?),
-    ))
+    Some((u64::from_be_bytes(*number), u64::from_be_bytes(at.try_into().ok()?)))
 }

@@ -60,10 +60,7 @@ fn kernel() {
 
 fn number(variable: &str) -> Option<u64> {
     let text = std::env::var(variable).ok()?;
-    Some(
-        text.parse()
-            .unwrap_or_else(|_| panic!("{variable} is a number")),
-    )
+    Some(text.parse().unwrap_or_else(|_| panic!("{variable} is a number")))
 }
 
 fn soak(backend: &'static str) {
@@ -75,11 +72,7 @@ fn soak(backend: &'static str) {
     let is_long = std::env::var("RTETHER_NIGHTLY").is_ok_and(|value| value == "1");
     let seconds = number("RTETHER_SOAK_SECONDS").unwrap_or(if is_long { LONG } else { SHORT });
     let seed = number("RTETHER_SEED").unwrap_or(1);
-    let wish = Wish {
-        backend,
-        seed,
-        length: Duration::from_secs(seconds),
-    };
+    let wish = Wish { backend, seed, length: Duration::from_secs(seconds) };
     let bed = match Bed::new().and_then(|bed| bed.can_do(backend).map(|()| bed)) {
         Ok(bed) => bed,
         Err(reason) => return skip(&format!("back end {backend}: {reason}")),
@@ -88,10 +81,7 @@ fn soak(backend: &'static str) {
     let mut soak = Soak::start(wish, bed, &IS_STOPPED).unwrap();
     let done = soak.run();
     let after = soak.look_at_device();
-    println!(
-        "{backend}, seed {seed}, {seconds} s\n{}",
-        soak.tally.table()
-    );
+    println!("{backend}, seed {seed}, {seconds} s\n{}", soak.tally.table());
     drop(soak);
     if let Err(error) = done {
         panic!(

@@ -87,10 +87,7 @@ impl Tally {
         let mut text = String::new();
         let mut row = |name: &str, value: String| writeln!(text, "{name:<44} {value}").unwrap();
         let (sent, lost) = (self.sent.iter().sum::<u64>(), self.lost.iter().sum::<u64>());
-        row(
-            "rounds, of these without mishap",
-            format!("{}, {}", self.rounds, self.calm),
-        );
+        row("rounds, of these without mishap", format!("{}, {}", self.rounds, self.calm));
         row("datagrams sent", sent.to_string());
         row("datagrams received", (sent - lost).to_string());
         for (kind, (sent, lost)) in Kind::ALL.iter().zip(self.sent.iter().zip(self.lost)) {
@@ -98,19 +95,13 @@ impl Tally {
             let name = format!("  {kind:?}: sent, lost, longest time on the way");
             row(&name, format!("{sent}, {lost}, {longest} ms"));
         }
-        row(
-            "lost: dropped and counted by the shim",
-            self.policy.to_string(),
-        );
+        row("lost: dropped and counted by the shim", self.policy.to_string());
         for cause in Cause::ALL {
             let (count, sum, longest) = self.windows[cause as usize];
             let mean = sum / count.max(1) / 1_000_000;
             let name = format!("lost: {cause:?}; windows, mean, longest");
             let by = self.by_cause[cause as usize];
-            row(
-                &name,
-                format!("{by}; {count}, {mean} ms, {} ms", longest / 1_000_000),
-            );
+            row(&name, format!("{by}; {count}, {mean} ms, {} ms", longest / 1_000_000));
         }
         let explained = self.policy + self.by_cause.iter().sum::<u64>();
         row("lost otherwise", (lost - explained).to_string());
@@ -120,22 +111,10 @@ impl Tally {
             "reloads by `set`, by SIGHUP, refused",
             format!("{}, {}, {}", self.sets, self.hang_ups, self.refused),
         );
-        row(
-            "kills, of these with the watchdog",
-            format!("{}, {}", self.kills, self.unwatched),
-        );
-        row(
-            "orderly ends, starts that had to wait",
-            format!("{}, {}", self.ends, self.tries),
-        );
-        row(
-            "link flaps: own device, far device",
-            format!("{}, {}", self.flaps[0], self.flaps[1]),
-        );
-        row(
-            "MTU changes, status queries",
-            format!("{}, {}", self.mtus, self.asked),
-        );
+        row("kills, of these with the watchdog", format!("{}, {}", self.kills, self.unwatched));
+        row("orderly ends, starts that had to wait", format!("{}, {}", self.ends, self.tries));
+        row("link flaps: own device, far device", format!("{}, {}", self.flaps[0], self.flaps[1]));
+        row("MTU changes, status queries", format!("{}, {}", self.mtus, self.asked));
         for (name, count) in self.drops.iter().filter(|(_, count)| *count > 0) {
             row(&format!("the shim counts: {name}"), count.to_string());
         }
@@ -189,9 +168,7 @@ impl MemoryLog {
         let until = self.all.first().map_or(0, |(begin, _)| begin + warm_up);
         let of = |is_late: bool| {
             let part = self.all.iter().filter(|(at, _)| (*at > until) == is_late);
-            part.map(|(_, memory)| memory.resident_kib)
-                .max()
-                .unwrap_or(0)
+            part.map(|(_, memory)| memory.resident_kib).max().unwrap_or(0)
         };
         (of(false), of(true))
     }
@@ -219,30 +196,15 @@ impl MemoryLog {
         };
         let mut text = String::new();
         for (name, value) in [
-            (
-                "seconds of the process that stays",
-                ((end - begin) / 1_000_000_000).to_string(),
-            ),
-            (
-                "resident KiB: first, last, largest",
-                values(|memory| memory.resident_kib),
-            ),
-            (
-                "resident KiB, largest: first minute, rest",
-                format!("{early}, {late}"),
-            ),
-            (
-                "resident KiB, largest of each minute",
-                self.by_minute(*begin),
-            ),
+            ("seconds of the process that stays", ((end - begin) / 1_000_000_000).to_string()),
+            ("resident KiB: first, last, largest", values(|memory| memory.resident_kib)),
+            ("resident KiB, largest: first minute, rest", format!("{early}, {late}")),
+            ("resident KiB, largest of each minute", self.by_minute(*begin)),
             (
                 "open files: first, last, largest",
                 values(|memory| u64::try_from(memory.files).unwrap()),
             ),
-            (
-                "threads: first, last, largest",
-                values(|memory| memory.threads),
-            ),
+            ("threads: first, last, largest", values(|memory| memory.threads)),
         ] {
             writeln!(text, "{name:<44} {value}").unwrap();
         }
@@ -252,20 +214,12 @@ impl MemoryLog {
 
 /// Lists the datagrams of a flow that were lost outside of all windows.
 pub(crate) fn story(name: &str, ledger: &Ledger, windows: &[Window]) -> String {
-    let outside = ledger
-        .lost
-        .iter()
-        .filter(|lost| lost.cause(windows).is_none());
+    let outside = ledger.lost.iter().filter(|lost| lost.cause(windows).is_none());
     let all: Vec<_> = outside.collect();
     let mut text = format!("{name}: {} sent, {} lost outside\n", ledger.sent, all.len());
     for lost in all.iter().take(TOLD_MAX) {
         let [from, until] = [lost.from, lost.until].map(|time| time / 1_000);
-        writeln!(
-            text,
-            "  number {}, between {from} us and {until} us",
-            lost.number
-        )
-        .unwrap();
+        writeln!(text, "  number {}, between {from} us and {until} us", lost.number).unwrap();
     }
     text
 }
@@ -280,11 +234,7 @@ mod tests {
         let of = |length, values: &[(u64, u64)]| {
             let mut log = MemoryLog::default();
             for &(seconds, resident_kib) in values {
-                let memory = Memory {
-                    resident_kib,
-                    files: 1,
-                    threads: 1,
-                };
+                let memory = Memory { resident_kib, files: 1, threads: 1 };
                 log.note(seconds * 1_000_000_000, memory);
             }
             log.judge(Duration::from_secs(length)).is_ok()

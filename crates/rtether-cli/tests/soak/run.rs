@@ -76,10 +76,8 @@ impl Soak {
             is_stopped,
             bed,
         };
-        soak.shim = Some(Shim::start(
-            &soak.bed,
-            &config::draw(&mut dice(wish.seed, 0), soak.kept),
-        )?);
+        soak.shim =
+            Some(Shim::start(&soak.bed, &config::draw(&mut dice(wish.seed, 0), soak.kept))?);
         for flow in &soak.flows {
             flow.start(&soak.bed, &soak.control, clock);
         }
@@ -92,11 +90,7 @@ impl Soak {
     pub(crate) fn run(&mut self) -> Result<(), String> {
         let begin = Instant::now();
         let (length, keeps_from) = (self.wish.length, self.wish.length * 2 / 5);
-        let round = if length < Duration::from_mins(2) {
-            3
-        } else {
-            6
-        };
+        let round = if length < Duration::from_mins(2) { 3 } else { 6 };
         let mut number = 0;
         let mut keeps = false;
         while begin.elapsed() < length {
@@ -220,10 +214,7 @@ impl Soak {
         self.control.pause(self.flows.len() + 1)?;
         let told = self.await_quiet()?;
         if told.reloads != self.reloads {
-            return Err(format!(
-                "reloads {:?}, not {:?}",
-                told.reloads, self.reloads
-            ));
+            return Err(format!("reloads {:?}, not {:?}", told.reloads, self.reloads));
         }
         self.book(told)?;
         let lost_behind = [Side::Near, Side::Far].map(|side| self.bed.lost_behind(side));
@@ -238,11 +229,7 @@ impl Soak {
             outside[kind as usize] += self.tally.note(kind, &ledger, &self.windows);
             stories.push(report::story(flow.spec.name, &ledger, &self.windows));
             if ledger.twice + ledger.late + flow.strange() > 0 || ledger.longest > WAIT_MAX {
-                return Err(format!(
-                    "{}: {ledger:?}, {} strange",
-                    flow.spec.name,
-                    flow.strange()
-                ));
+                return Err(format!("{}: {ledger:?}, {} strange", flow.spec.name, flow.strange()));
             }
         }
         let is_calm = self.windows.is_empty();

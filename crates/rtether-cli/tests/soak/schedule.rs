@@ -64,10 +64,7 @@ impl Round {
         }
         let position = dice.between(0, u64::try_from(steps.len() - 1).unwrap());
         let mishap = Mishap::draw(dice, keeps);
-        Self {
-            mishap: mishap.map(|mishap| (usize::try_from(position).unwrap(), mishap)),
-            steps,
-        }
+        Self { mishap: mishap.map(|mishap| (usize::try_from(position).unwrap(), mishap)), steps }
     }
 }
 
@@ -103,12 +100,8 @@ impl Mishap {
 #[test]
 fn a_seed_is_a_schedule() {
     // Oracle: drawn twice.
-    let draw = |seed| {
-        format!(
-            "{:?}",
-            Round::draw(&mut dice(seed, 3), Duration::from_secs(5), false)
-        )
-    };
+    let draw =
+        |seed| format!("{:?}", Round::draw(&mut dice(seed, 3), Duration::from_secs(5), false));
     assert_eq!(draw(1), draw(1));
     assert_ne!(draw(1), draw(2));
 }

@@ -202,10 +202,7 @@ pub(crate) fn command(bed: &Bed, arguments: &[&str], code: i32) -> Result<String
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
     let said = String::from_utf8_lossy(&output.stderr);
-    Err(format!(
-        "{arguments:?} ended with {}: {said}",
-        output.status
-    ))
+    Err(format!("{arguments:?} ended with {}: {said}", output.status))
 }
 
 impl Told {
@@ -249,9 +246,7 @@ impl Told {
         told.dropped.into = beyond(number(&drops["receive_full"]), in_queues[1])
             + of(&["wire_overrun", "stack_refused"]);
         let named = drops.as_object().into_iter().flatten();
-        told.drops = named
-            .map(|(key, count)| (key.clone(), number(count)))
-            .collect();
+        told.drops = named.map(|(key, count)| (key.clone(), number(count))).collect();
         told
     }
 }
@@ -261,10 +256,5 @@ fn number(value: &Value) -> u64 {
 }
 
 fn sum(object: &Value) -> u64 {
-    object
-        .as_object()
-        .into_iter()
-        .flatten()
-        .map(|(_, value)| number(value))
-        .sum()
+    object.as_object().into_iter().flatten().map(|(_, value)| number(value)).sum()
 }

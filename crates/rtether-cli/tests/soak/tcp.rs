@@ -53,9 +53,7 @@ impl Transfer {
 
     fn send(&self, mut stream: TcpStream, control: &Control) {
         SockRef::from(&stream).set_send_buffer_size(BUFFER).unwrap();
-        stream
-            .set_write_timeout(Some(Duration::from_millis(50)))
-            .unwrap();
+        stream.set_write_timeout(Some(Duration::from_millis(50))).unwrap();
         let pattern = pattern();
         let mut at = 0;
         while !control.is_over() {
@@ -63,8 +61,7 @@ impl Transfer {
             match stream.write(&pattern[at..PATTERN.min(at + (16 << 10))]) {
                 Ok(size) => {
                     at = (at + size) % PATTERN;
-                    self.sent
-                        .fetch_add(u64::try_from(size).unwrap(), Ordering::AcqRel);
+                    self.sent.fetch_add(u64::try_from(size).unwrap(), Ordering::AcqRel);
                     std::thread::sleep(PAUSE);
                 }
                 Err(error) if is_later(error.kind()) => {}
@@ -86,8 +83,7 @@ impl Transfer {
                 self.is_wrong.store(true, Ordering::Release);
             }
             at = (at + size) % PATTERN;
-            self.received
-                .fetch_add(u64::try_from(size).unwrap(), Ordering::AcqRel);
+            self.received.fetch_add(u64::try_from(size).unwrap(), Ordering::AcqRel);
         }
         self.has_ended.store(true, Ordering::Release);
     }

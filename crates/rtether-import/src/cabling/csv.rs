@@ -20,10 +20,8 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Cable>, ImportError> {
             ImportError::new(name, Some(1), what, remedy)
         })
     };
-    let ends = [
-        (column("node")?, table.find("port")),
-        (column("neighbor")?, table.find("neighbor_port")),
-    ];
+    let ends =
+        [(column("node")?, table.find("port")), (column("neighbor")?, table.find("neighbor_port"))];
     let rate = table.find("rate");
     table
         .rows()
@@ -36,11 +34,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Cable>, ImportError> {
             }
             let megabits = rate.map_or(Ok(None), |column| megabits(cells, column))?;
             let source = format!("{}:{}", plain(name, 80), cells.line);
-            Ok(Cable {
-                ends,
-                megabits,
-                source,
-            })
+            Ok(Cable { ends, megabits, source })
         })
         .collect()
 }

@@ -17,17 +17,11 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Cable>, ImportError> {
         ImportError::new(name, line, what, remedy)
     };
     let document: Value = serde_json::from_str(text).map_err(|error| {
-        wrong(
-            Some(error.line()),
-            format!("it is not JSON: {}", plain(&error.to_string(), 200)),
-        )
+        wrong(Some(error.line()), format!("it is not JSON: {}", plain(&error.to_string(), 200)))
     })?;
     let found = document.get("lldp").and_then(|lldp| lldp.get("interface"));
     let Some(found) = found else {
-        return Err(wrong(
-            None,
-            "it is JSON without `lldp` and `interface`".into(),
-        ));
+        return Err(wrong(None, "it is JSON without `lldp` and `interface`".into()));
     };
     let base = name.rsplit(['/', '\\']).next().unwrap_or(name);
     let own = plain(base.strip_suffix(".json").unwrap_or(base), LONGEST);
@@ -66,8 +60,7 @@ fn neighbor(says: &Value) -> Option<String> {
         Some((_, value)) => Some(value.to_owned()),
         None => named(),
     };
-    name.map(|name| plain(&name, LONGEST))
-        .filter(|name| !name.is_empty())
+    name.map(|name| plain(&name, LONGEST)).filter(|name| !name.is_empty())
 }
 
 /// Returns the port at the neighbor; empty if it has only an address.

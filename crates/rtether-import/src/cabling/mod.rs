@@ -51,22 +51,12 @@ impl Cabling {
             };
             if found.is_empty() {
                 let what = "it has no links".to_owned();
-                return Err(ImportError::new(
-                    file.name,
-                    None,
-                    what,
-                    "give those of a switch",
-                ));
+                return Err(ImportError::new(file.name, None, what, "give those of a switch"));
             }
             all.extend(found);
             if all.len() > MAX_LINKS {
                 let what = format!("there are more than {MAX_LINKS} links");
-                return Err(ImportError::new(
-                    file.name,
-                    None,
-                    what,
-                    "give a part of them",
-                ));
+                return Err(ImportError::new(file.name, None, what, "give a part of them"));
             }
         }
         Ok(Self { links: once(all) })
@@ -82,9 +72,7 @@ impl Cabling {
             ends: cable.ends.clone().map(|(node, port)| (name(&node), port)),
             ..cable.clone()
         });
-        Self {
-            links: once(links.collect()),
-        }
+        Self { links: once(links.collect()) }
     }
 
     /// Returns the nodes with the number of their links.

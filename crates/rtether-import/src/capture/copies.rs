@@ -79,10 +79,7 @@ impl Copies {
         if self.windows.len() >= MAX_STATIONS && !self.windows.contains_key(&key) {
             return false;
         }
-        let first = Window {
-            newest: own.sequence.wrapping_sub(1),
-            known: 0,
-        };
+        let first = Window { newest: own.sequence.wrapping_sub(1), known: 0 };
         let window = self.windows.entry(key).or_insert(first);
         let is_known = window.take(own.sequence);
         if is_known && own.is_ring {
@@ -97,10 +94,8 @@ impl Copies {
 impl Window {
     /// Returns whether a number has come before.
     fn take(&mut self, sequence: u16) -> bool {
-        let [ahead, behind] = [
-            sequence.wrapping_sub(self.newest),
-            self.newest.wrapping_sub(sequence),
-        ];
+        let [ahead, behind] =
+            [sequence.wrapping_sub(self.newest), self.newest.wrapping_sub(sequence)];
         if behind < KNOWN {
             let bit = 1 << behind;
             let is_known = self.known & bit != 0;
@@ -108,15 +103,8 @@ impl Window {
             return is_known;
         }
         // What is far away begins anew.
-        let known = if ahead < KNOWN {
-            self.known << ahead
-        } else {
-            0
-        };
-        *self = Self {
-            newest: sequence,
-            known: known | 1,
-        };
+        let known = if ahead < KNOWN { self.known << ahead } else { 0 };
+        *self = Self { newest: sequence, known: known | 1 };
         false
     }
 }

@@ -85,13 +85,7 @@ impl Connections {
         // Four times the power of two.
         let timeout = 4_i64 << (*body.get(18)?).min(7);
         let size = if is_large { 4 } else { 2 };
-        let one = |at: usize| {
-            Some(Connection {
-                period: u32_at(body, at)?,
-                timeout,
-                packet,
-            })
-        };
+        let one = |at: usize| Some(Connection { period: u32_at(body, at)?, timeout, packet });
         let both = [one(22)?, one(26 + size)?];
         if self.open.len() < MAX_CONNECTIONS {
             self.open.insert((from, to, serial), both);

@@ -148,14 +148,8 @@ fn chosen(all: &[Stream]) -> Vec<&Stream> {
         let is_one = points.len() == group.len();
         let mut parts: BTreeMap<Option<Key>, Vec<&Stream>> = BTreeMap::new();
         for stream in group {
-            let apart = Key {
-                interface: 0,
-                ..stream.key
-            };
-            parts
-                .entry((!is_one).then_some(apart))
-                .or_default()
-                .push(stream);
+            let apart = Key { interface: 0, ..stream.key };
+            parts.entry((!is_one).then_some(apart)).or_default().push(stream);
         }
         for part in parts.values() {
             let order =
@@ -171,11 +165,7 @@ fn chosen(all: &[Stream]) -> Vec<&Stream> {
 fn of(stream: &Stream, times: &Times, part: &str) -> Option<Flow> {
     let path = stream.key.path;
     // Each repetition of GOOSE counts as an event of its own, as it may be one.
-    let pattern = if part == "event" {
-        times.single()
-    } else {
-        times.pattern()
-    };
+    let pattern = if part == "event" { times.single() } else { times.pattern() };
     // More than half of what a connection carries fills its segments.
     let is_bulk = stream.over == Over::Tcp && stream.full * 2 > stream.octets;
     let release = match pattern {
@@ -228,11 +218,7 @@ fn of(stream: &Stream, times: &Times, part: &str) -> Option<Flow> {
         size_why,
         tag: stream.key.tag.filter(|tag| tag.vid < 4095),
         tag_why: None,
-        dscp: if stream.over.has_dscp() {
-            stream.dscp
-        } else {
-            0
-        },
+        dscp: if stream.over.has_dscp() { stream.dscp } else { 0 },
         deadline: None,
         release,
         interface: stream.key.interface,
@@ -245,9 +231,7 @@ fn bulk(stream: &Stream, times: &Times) -> Option<Release> {
     let bits = u128::from(stream.octets) * 8 * 1_000_000_000;
     let span = u128::try_from(times.span()).ok().filter(|span| *span > 0)?;
     let rate = u64::try_from(bits / span).ok()?;
-    Some(Release::Bulk {
-        rate: rate.max(1000),
-    })
+    Some(Release::Bulk { rate: rate.max(1000) })
 }
 
 /// Returns the largest size that a frame or message has.
@@ -279,18 +263,11 @@ fn name(stream: &Stream, part: &str) -> String {
         Some([from, to]) => format!("{} > {}", ip(from), ip(to)),
         None => format!("{} > {}", mac(path.source), mac(path.destination)),
     };
-    let what = if stream.label.is_empty() {
-        protocol(stream.over, &path)
-    } else {
-        stream.label.clone()
-    };
+    let what =
+        if stream.label.is_empty() { protocol(stream.over, &path) } else { stream.label.clone() };
     // What has a name of its own needs no addresses, unless it is the same at each station.
     let is_own = matches!(stream.over, Over::Goose | Over::SampledValues);
-    let name = if is_own && !stream.label.is_empty() {
-        what
-    } else {
-        format!("{ends} {what}")
-    };
+    let name = if is_own && !stream.label.is_empty() { what } else { format!("{ends} {what}") };
     format!("{name} {part}").trim_end().to_owned()
 }
 
@@ -362,12 +339,7 @@ fn stated(flow: &mut Flow, period: Duration, why: String) {
         Release::Sporadic { .. } | Release::Bulk { .. } => Duration::ZERO,
     };
     flow.class = Class::Periodic;
-    flow.release = Release::Periodic {
-        period,
-        rate: None,
-        jitter,
-        why: Why::Read(why),
-    };
+    flow.release = Release::Periodic { period, rate: None, jitter, why: Why::Read(why) };
 }
 
 /// Takes what a connect request of PROFINET states, for a flow that was seen or not.
@@ -377,17 +349,12 @@ fn relate(flows: &mut Vec<Flow>, relation: &Relation) {
     let is_same = |flow: &&mut Flow| {
         flow.over == Over::Profinet
             && (flow.path.source, flow.path.destination) == (relation.talker, relation.listener)
-            && relation
-                .frame
-                .is_none_or(|frame| flow.path.own == u64::from(frame))
+            && relation.frame.is_none_or(|frame| flow.path.own == u64::from(frame))
     };
     let watchdog = relation.period.saturating_mul(relation.watchdog.max(1));
     let deadline = Duration::from_ps(watchdog.min(LONGEST));
     let deadline = Some((deadline, format!("{} periods, {why}", relation.watchdog)));
-    let tag = Some(Tag {
-        pcp: relation.pcp,
-        vid: relation.vid,
-    });
+    let tag = Some(Tag { pcp: relation.pcp, vid: relation.vid });
     if let Some(flow) = flows.iter_mut().find(is_same) {
         flow.deadline = deadline;
         // Many cards remove the tag before it is captured.
@@ -447,9 +414,7 @@ fn shared(streams: &[Stream]) -> Vec<(u64, Mac, usize)> {
         }
     }
     let several = talkers.into_iter().filter(|(_, (_, all))| all.len() > 1);
-    several
-        .map(|(mac, (packet, all))| (packet, mac, all.len()))
-        .collect()
+    several.map(|(mac, (packet, all))| (packet, mac, all.len())).collect()
 }
 
 /// Keeps the busiest flows, as many as a plan takes, in their order. Returns how many are left out.
@@ -462,11 +427,8 @@ fn limited(flows: Vec<Flow>) -> (Vec<Flow>, usize) {
     for number in order {
         let flow = &flows[number];
         let ends = [Some(flow.talker), flow.listener];
-        let new: BTreeSet<Mac> = ends
-            .into_iter()
-            .flatten()
-            .filter(|end| !stations.contains(end))
-            .collect();
+        let new: BTreeSet<Mac> =
+            ends.into_iter().flatten().filter(|end| !stations.contains(end)).collect();
         let is_self = flow.listener == Some(flow.talker);
         if !is_self && kept.len() < MAX_FLOWS && stations.len() + new.len() <= MAX_STATIONS {
             stations.extend(new);
@@ -500,10 +462,7 @@ mod tests {
                 let seen = nominal_ps + nominal_ps / 1_000_000 * off;
                 let (period, found) = nominal(seen);
                 assert_eq!(found, rate, "{nominal_ps} {off} {period}");
-                assert!(
-                    (period - nominal_ps).abs() <= 1,
-                    "{nominal_ps} {off} {period}"
-                );
+                assert!((period - nominal_ps).abs() <= 1, "{nominal_ps} {off} {period}");
             }
         }
         assert_eq!(nominal(1_234_567_891_234), (1_234_567_891_000, None));

@@ -210,20 +210,12 @@ struct Head {
 
 impl Head {
     fn read(octets: &[u8]) -> Option<Self> {
-        let mut head = Self {
-            tag: None,
-            tags: 0,
-            numbered: None,
-            ether_type: u16_at(octets, 12)?,
-            at: 14,
-        };
+        let mut head =
+            Self { tag: None, tags: 0, numbered: None, ether_type: u16_at(octets, 12)?, at: 14 };
         for _ in 0..MOST_TAGS {
             let at = head.at;
             if head.ether_type == HSR {
-                head.numbered = Some(Numbered {
-                    sequence: u16_at(octets, at + 2)?,
-                    is_ring: true,
-                });
+                head.numbered = Some(Numbered { sequence: u16_at(octets, at + 2)?, is_ring: true });
                 head.at += REDUNDANT;
             } else if [TAGGED, TAGGED_OUTER, TAGGED_OLD].contains(&head.ether_type) {
                 let value = u16_at(octets, at)?;
@@ -247,20 +239,11 @@ impl<'a> Frame<'a> {
     pub(super) fn read(octets: &'a [u8], length: usize) -> Option<Self> {
         let destination = mac_at(octets, 0)?;
         let source = mac_at(octets, 6)?;
-        let Head {
-            tag,
-            tags,
-            mut numbered,
-            ether_type,
-            at,
-        } = Head::read(octets)?;
+        let Head { tag, tags, mut numbered, ether_type, at } = Head::read(octets)?;
         let inside = octets.get(at..)?;
         let mut room = length.saturating_sub(at);
         if let Some(sequence) = twin(octets, length, room) {
-            numbered = Some(Numbered {
-                sequence,
-                is_ring: false,
-            });
+            numbered = Some(Numbered { sequence, is_ring: false });
             room -= REDUNDANT;
         }
         let mut frame = Self {
@@ -404,10 +387,7 @@ impl<'a> Frame<'a> {
             [false, true] => [ports[0], 0],
             _ => ports,
         };
-        self.what = What::Segment(Segment {
-            size,
-            explicit: if is_explicit { data } else { &[] },
-        });
+        self.what = What::Segment(Segment { size, explicit: if is_explicit { data } else { &[] } });
         Some(size)
     }
 
@@ -419,19 +399,14 @@ impl<'a> Frame<'a> {
         self.path.own = application;
         let inside = octets.get(8..).unwrap_or_default();
         let [(tag, content), ..] = elements(inside, 1)[..] else {
-            self.over = if self.path.ether_type == GOOSE {
-                Over::Goose
-            } else {
-                Over::SampledValues
-            };
+            self.over =
+                if self.path.ether_type == GOOSE { Over::Goose } else { Over::SampledValues };
             return Some(());
         };
         let parts = elements(content, MOST_PARTS);
         let find = |wanted: u8| {
             let mut parts = parts.iter();
-            parts
-                .find(|(tag, _)| *tag == wanted)
-                .map(|(_, value)| *value)
+            parts.find(|(tag, _)| *tag == wanted).map(|(_, value)| *value)
         };
         if self.path.ether_type == GOOSE {
             self.over = Over::Goose;
@@ -553,11 +528,7 @@ fn rtps_writer(octets: &[u8]) -> Option<u32> {
         let kind = *octets.get(at)?;
         let is_little = octets.get(at + 1)? & 1 == 1;
         let length = u16_at(octets, at + 2)?;
-        let length = if is_little {
-            length.swap_bytes()
-        } else {
-            length
-        };
+        let length = if is_little { length.swap_bytes() } else { length };
         // DATA and DATA_FRAG: flags, octets to the options, reader, writer. ISSUE: reader, writer.
         let writer = match (is_first_version, kind) {
             (false, 0x15 | 0x16) => Some(at + 12),

@@ -34,10 +34,7 @@ pub(super) fn label(frame: &Frame<'_>) -> String {
 }
 
 fn text(octets: &[u8]) -> String {
-    String::from_utf8_lossy(octets)
-        .chars()
-        .take(LONGEST)
-        .collect()
+    String::from_utf8_lossy(octets).chars().take(LONGEST).collect()
 }
 
 /// Returns an address as on a device: `00-0C-29-01-02-03`, since colons part switch and port.

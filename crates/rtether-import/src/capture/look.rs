@@ -17,9 +17,7 @@ use crate::plan::Plan;
 
 /// Types of Ethernet that keep a network going: ARP, 802.1X, slow protocols, LLDP, PTP, media and
 /// parallel redundancy, HSR.
-const SERVICES: [u16; 8] = [
-    0x0806, 0x888E, 0x8809, 0x88CC, 0x88F7, 0x88E3, 0x88FB, 0x892F,
-];
+const SERVICES: [u16; 8] = [0x0806, 0x888E, 0x8809, 0x88CC, 0x88F7, 0x88E3, 0x88FB, 0x892F];
 /// Protocols over IP that do: options for routers, behind which groups of IPv6 are announced (RFC
 /// 3810), IGMP, ICMP of version 6.
 const IP_SERVICES: [u8; 3] = [0, 2, 58];
@@ -68,11 +66,7 @@ impl<'a> Sight<'a> {
     pub fn size(&self) -> Bytes {
         let size = Bytes::new(u64::try_from(self.frame.size).unwrap_or(u64::MAX));
         let over = self.encapsulation();
-        if size <= over.max_payload() {
-            frame_size(size, over)
-        } else {
-            size
-        }
+        if size <= over.max_payload() { frame_size(size, over) } else { size }
     }
 
     /// Returns its headers.
@@ -130,11 +124,7 @@ impl<'a> Sight<'a> {
         let path = &self.frame.path;
         let ends = match path.ends {
             Some([from, to]) => format!("{} > {}", label::ip(from), label::ip(to)),
-            None => format!(
-                "{} > {}",
-                label::mac(path.source),
-                label::mac(path.destination)
-            ),
+            None => format!("{} > {}", label::mac(path.source), label::mac(path.destination)),
         };
         format!("{ends} {}", label::protocol(self.frame.over, path))
     }
@@ -178,10 +168,7 @@ impl Learner {
         if found.flows.is_empty() {
             return None;
         }
-        let points = Points {
-            names: &[],
-            ways: &seen.ways,
-        };
+        let points = Points { names: &[], ways: &seen.ways };
         let (streams, flows) = ((&seen.streams, &seen.copies), &found.flows);
         let (scenario, assumptions) = write::write(&[], title, &points, streams, flows, options);
         let sizes = |path: &Path| {
@@ -189,10 +176,9 @@ impl Learner {
             let sizes = same.flat_map(|own| [own.least, own.most]);
             sizes.collect::<std::collections::BTreeSet<usize>>().len()
         };
-        let lessons = flows.iter().map(|flow| Lesson {
-            stream: StreamKey(flow.path),
-            is_fixed: sizes(&flow.path) == 1,
-        });
+        let lessons = flows
+            .iter()
+            .map(|flow| Lesson { stream: StreamKey(flow.path), is_fixed: sizes(&flow.path) == 1 });
         let lessons = lessons.collect();
         Some((plan(seen, &found, scenario, assumptions), lessons))
     }

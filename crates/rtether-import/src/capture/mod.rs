@@ -126,12 +126,10 @@ impl Seen {
         }
         self.ways.end_file();
         let names = packets.interfaces.iter().zip(first + 1..);
-        self.interfaces.extend(
-            names.map(|(interface, number)| match interface.name.as_str() {
-                "" => format!("interface {number}"),
-                name => plain(name, 40),
-            }),
-        );
+        self.interfaces.extend(names.map(|(interface, number)| match interface.name.as_str() {
+            "" => format!("interface {number}"),
+            name => plain(name, 40),
+        }));
         self.formats.push(packets.format());
         let shown = plain(name, 80);
         if let End::Broken(why) = packets.end() {
@@ -139,10 +137,7 @@ impl Seen {
                 let remedy = "capture or copy it again";
                 return Err(ImportError::new(name, None, why.clone(), remedy));
             }
-            let text = format!(
-                "{shown} is read up to packet {}: {why}",
-                self.packets - before
-            );
+            let text = format!("{shown} is read up to packet {}: {why}", self.packets - before);
             self.find(self.packets, Code::CutOff, text);
         }
         let interfaces = packets.interfaces.iter().zip(others);
@@ -203,12 +198,7 @@ impl Seen {
 
     /// Notes what frames have more than those of a flow.
     fn longer_frames(&mut self) {
-        let Copies {
-            rings,
-            twins,
-            numbered,
-            ..
-        } = &self.copies;
+        let Copies { rings, twins, numbered, .. } = &self.copies;
         let notes = [
             (
                 *numbered > 0,
@@ -262,26 +252,17 @@ impl Seen {
             (
                 found.dropped > 0,
                 Code::TooMany,
-                format!(
-                    "{} flows with the fewest frames are left out",
-                    found.dropped
-                ),
+                format!("{} flows with the fewest frames are left out", found.dropped),
             ),
             (
                 self.streams.beyond > 0,
                 Code::TooMany,
-                format!(
-                    "{} frames of further streams are left out",
-                    self.streams.beyond
-                ),
+                format!("{} frames of further streams are left out", self.streams.beyond),
             ),
             (
                 self.streams.short > 0,
                 Code::CutOff,
-                format!(
-                    "{} frames are cut off within their headers",
-                    self.streams.short
-                ),
+                format!("{} frames are cut off within their headers", self.streams.short),
             ),
             (
                 streams > 0,
@@ -339,10 +320,7 @@ pub(crate) fn import(sources: Vec<Source<'_>>, options: &Options) -> Result<Plan
         "What a capture does not show is marked `assumed`: check these lines first.".to_owned(),
     ];
     let title = first.split('.').next().unwrap_or(first);
-    let points = Points {
-        names: &seen.interfaces,
-        ways: &seen.ways,
-    };
+    let points = Points { names: &seen.interfaces, ways: &seen.ways };
     let (scenario, assumptions) = write::write(
         &head,
         &plain(title, 80),
@@ -360,15 +338,8 @@ fn plan(
     scenario: String,
     assumptions: Vec<crate::plan::Assumption>,
 ) -> Plan {
-    let count = |name, title, number| Count {
-        name,
-        title,
-        number,
-    };
-    let ends = found
-        .flows
-        .iter()
-        .flat_map(|flow| [Some(flow.talker), flow.listener]);
+    let count = |name, title, number| Count { name, title, number };
+    let ends = found.flows.iter().flat_map(|flow| [Some(flow.talker), flow.listener]);
     let stations: std::collections::BTreeSet<_> = ends.flatten().collect();
     let is_pcap = seen.formats.iter().all(|format| *format == Format::Pcap);
     Plan {
@@ -376,11 +347,7 @@ fn plan(
         scenario,
         assumptions,
         counts: vec![
-            count(
-                "packets",
-                "packets",
-                usize::try_from(seen.packets).unwrap_or(usize::MAX),
-            ),
+            count("packets", "packets", usize::try_from(seen.packets).unwrap_or(usize::MAX)),
             count("interfaces", "interfaces", seen.interfaces.len()),
             count("streams", "streams", seen.streams.all.len()),
             count("flows", "flows", found.flows.len()),

@@ -41,10 +41,7 @@ pub(crate) fn is_capture(octets: &[u8]) -> bool {
     let Some(&[a, b, c, d]) = octets.first_chunk() else {
         return false;
     };
-    let magic = [
-        u32::from_be_bytes([a, b, c, d]),
-        u32::from_le_bytes([a, b, c, d]),
-    ];
+    let magic = [u32::from_be_bytes([a, b, c, d]), u32::from_le_bytes([a, b, c, d])];
     let known = [MICROSECONDS, NANOSECONDS, SECTION];
     is_gzip(octets) || magic.iter().any(|magic| known.contains(magic))
 }
@@ -100,9 +97,7 @@ impl Clock {
     fn nanoseconds(self, stamp: u64) -> i64 {
         let ns = u128::from(stamp) * 1_000_000_000 / u128::from(self.units.max(1));
         let offset = i128::from(self.offset) * 1_000_000_000;
-        let ns = i128::try_from(ns)
-            .unwrap_or(i128::MAX)
-            .saturating_add(offset);
+        let ns = i128::try_from(ns).unwrap_or(i128::MAX).saturating_add(offset);
         // Four hundred years are more than any clock needs, and leave room for differences.
         let most = i64::MAX / 2;
         i64::try_from(ns).unwrap_or(most).clamp(-most, most)
@@ -127,20 +122,12 @@ struct Order {
 impl Order {
     fn u16(self, octets: &[u8], at: usize) -> Option<u16> {
         let octets: [u8; 2] = octets.get(at..at + 2)?.try_into().ok()?;
-        Some(if self.is_big {
-            u16::from_be_bytes(octets)
-        } else {
-            u16::from_le_bytes(octets)
-        })
+        Some(if self.is_big { u16::from_be_bytes(octets) } else { u16::from_le_bytes(octets) })
     }
 
     fn u32(self, octets: &[u8], at: usize) -> Option<u32> {
         let octets: [u8; 4] = octets.get(at..at + 4)?.try_into().ok()?;
-        Some(if self.is_big {
-            u32::from_be_bytes(octets)
-        } else {
-            u32::from_le_bytes(octets)
-        })
+        Some(if self.is_big { u32::from_be_bytes(octets) } else { u32::from_le_bytes(octets) })
     }
 
     fn size(self, octets: &[u8], at: usize) -> Option<usize> {
@@ -333,9 +320,7 @@ impl<'r> Packets<'r> {
         let mut head = [0; 8];
         read_all(&mut self.reader, &mut head)?;
         let found = [true, false].map(|is_big| Order { is_big });
-        let order = found
-            .into_iter()
-            .find(|order| order.u32(&head, 4) == Some(ORDER));
+        let order = found.into_iter().find(|order| order.u32(&head, 4) == Some(ORDER));
         self.order = order.ok_or("a section has no order of octets")?;
         self.section = self.interfaces.len();
         self.rest(self.order.size(&head, 0).unwrap_or(0), 12)
@@ -369,10 +354,7 @@ impl<'r> Packets<'r> {
             name: String::new(),
             link_type: self.order.u16(&self.block, 0).unwrap_or(0),
             check: 0,
-            clock: Clock {
-                units: 1_000_000,
-                offset: 0,
-            },
+            clock: Clock { units: 1_000_000, offset: 0 },
         };
         let mut rest = self.block.get(8..).unwrap_or_default();
         while let (Some(code), Some(length)) = (self.order.u16(rest, 0), self.order.u16(rest, 2)) {
@@ -391,9 +373,7 @@ impl<'r> Packets<'r> {
                 IF_OFFSET => interface.clock.offset = self.seconds(value),
                 _ => {}
             }
-            rest = rest
-                .get(4 + length.next_multiple_of(4)..)
-                .unwrap_or_default();
+            rest = rest.get(4 + length.next_multiple_of(4)..).unwrap_or_default();
         }
         self.interfaces.push(interface);
         Ok(())
@@ -402,11 +382,7 @@ impl<'r> Packets<'r> {
     fn seconds(&self, value: &[u8]) -> i64 {
         let octets: Option<[u8; 8]> = value.try_into().ok();
         octets.map_or(0, |octets| {
-            if self.order.is_big {
-                i64::from_be_bytes(octets)
-            } else {
-                i64::from_le_bytes(octets)
-            }
+            if self.order.is_big { i64::from_be_bytes(octets) } else { i64::from_le_bytes(octets) }
         })
     }
 }

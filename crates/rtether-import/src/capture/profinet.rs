@@ -57,11 +57,7 @@ pub(super) struct Relations {
 /// Order of numbers in the header.
 fn number(octets: &[u8], at: usize, is_little: bool) -> Option<u16> {
     let pair: [u8; 2] = octets.get(at..at + 2)?.try_into().ok()?;
-    Some(if is_little {
-        u16::from_le_bytes(pair)
-    } else {
-        u16::from_be_bytes(pair)
-    })
+    Some(if is_little { u16::from_le_bytes(pair) } else { u16::from_be_bytes(pair) })
 }
 
 fn big(octets: &[u8], at: usize) -> Option<u16> {

@@ -188,11 +188,7 @@ impl Streams {
         if matches!(frame.what, What::Segment(segment) if segment.size == 0) {
             return;
         }
-        let key = Key {
-            interface,
-            tag: frame.tag,
-            path: frame.path,
-        };
+        let key = Key { interface, tag: frame.tag, path: frame.path };
         let next = self.all.len();
         let number = if next < MAX_STREAMS {
             *self.by_key.entry(key).or_insert(next)
@@ -230,7 +226,5 @@ impl Streams {
 }
 
 fn is_unspecified(address: Ip) -> bool {
-    address
-        .to_ipv4_mapped()
-        .is_some_and(|own| own.is_unspecified())
+    address.to_ipv4_mapped().is_some_and(|own| own.is_unspecified())
 }

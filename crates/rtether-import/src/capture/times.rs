@@ -60,8 +60,7 @@ impl Times {
 
     /// Returns when frames come.
     pub(super) fn pattern(&self) -> Pattern {
-        self.steadily()
-            .unwrap_or_else(|| self.all.pattern_of(MAX_BURST))
+        self.steadily().unwrap_or_else(|| self.all.pattern_of(MAX_BURST))
     }
 
     /// Returns when frames come, where each counts for itself.
@@ -71,11 +70,7 @@ impl Times {
 
     /// Returns the gaps that end sessions: how many, and the longest in nanoseconds.
     pub(super) fn cuts(&self) -> (u64, i64) {
-        let from = if self.steadily().is_some() {
-            &self.steady
-        } else {
-            &self.all
-        };
+        let from = if self.steadily().is_some() { &self.steady } else { &self.all };
         (from.cuts, from.longest)
     }
 
@@ -181,15 +176,11 @@ impl Windows {
             let [(n, span), (m, wider)] = [wide(one), wide(other)];
             n * wider <= m * span * times
         };
-        let lightest =
-            found.iter().copied().reduce(
-                |best, next| {
-                    if is_less(best, next, 1) { best } else { next }
-                },
-            )?;
-        found
-            .into_iter()
-            .find(|one| is_less(*one, lightest, SMALLER))
+        let lightest = found
+            .iter()
+            .copied()
+            .reduce(|best, next| if is_less(best, next, 1) { best } else { next })?;
+        found.into_iter().find(|one| is_less(*one, lightest, SMALLER))
     }
 }
 

@@ -66,21 +66,11 @@ impl Ways {
         }
         self.number += 1;
         let number = self.number;
-        self.recent.insert(
-            id,
-            First {
-                interface,
-                at,
-                number,
-            },
-        );
+        self.recent.insert(id, First { interface, at, number });
         self.order.push_back((id, number));
         if self.order.len() > MAX_FRAMES
             && let Some((oldest, number)) = self.order.pop_front()
-            && self
-                .recent
-                .get(&oldest)
-                .is_some_and(|first| first.number == number)
+            && self.recent.get(&oldest).is_some_and(|first| first.number == number)
         {
             self.recent.remove(&oldest);
         }
@@ -90,12 +80,8 @@ impl Ways {
         if self.known.len() >= MAX_WAYS && !self.known.contains_key(&way) {
             return;
         }
-        let delay = self.known.entry(way).or_insert(Delay {
-            frames: 0,
-            least: span,
-            most: span,
-            sum: 0,
-        });
+        let delay =
+            self.known.entry(way).or_insert(Delay { frames: 0, least: span, most: span, sum: 0 });
         delay.frames += 1;
         delay.least = delay.least.min(span);
         delay.most = delay.most.max(span);

@@ -94,10 +94,9 @@ impl Network {
         for flow in flows {
             *loads.entry(flow.talker).or_default() += 0;
             let (load, at_once) = match flow.listener {
-                Some(listener) => (
-                    loads.entry(listener).or_default(),
-                    together.entry(listener).or_default(),
-                ),
+                Some(listener) => {
+                    (loads.entry(listener).or_default(), together.entry(listener).or_default())
+                }
                 None => (&mut flooded, &mut flooded_together),
             };
             *load += flow.load();
@@ -165,10 +164,7 @@ fn deadline(flow: &Flow, options: &Options) -> Option<(Duration, Why)> {
     }
     let name = flow.class.name();
     match (class.time, &flow.release) {
-        (Some(span), _) => Some((
-            span,
-            Why::Seen(format!("IEC 61850-5; --deadline {name}=TIME")),
-        )),
+        (Some(span), _) => Some((span, Why::Seen(format!("IEC 61850-5; --deadline {name}=TIME")))),
         (None, Release::Periodic { period, .. }) if flow.class == Class::Periodic => {
             let why = format!("the period; --deadline {name}=TIME");
             Some((*period, Why::Seen(why)))
@@ -323,9 +319,7 @@ impl Second {
 
 impl Stations {
     fn name((streams, copies): (&Streams, &Copies), flows: &[Flow], network: &Network) -> Self {
-        let ends = flows
-            .iter()
-            .flat_map(|flow| [Some(flow.talker), flow.listener]);
+        let ends = flows.iter().flat_map(|flow| [Some(flow.talker), flow.listener]);
         let ends: BTreeSet<Mac> = ends.flatten().collect();
         let mut names = Names::default();
         let mut named = BTreeMap::new();
@@ -338,27 +332,14 @@ impl Stations {
             addresses.insert(0, label::mac(mac));
             comments.insert(mac, addresses.join(", "));
         }
-        let unknown = if network.has_unknown {
-            names.take("unknown")
-        } else {
-            String::new()
-        };
+        let unknown = if network.has_unknown { names.take("unknown") } else { String::new() };
         let switch = names.take("switch");
         let second = copies.is_ring().map(|is_ring| Second {
             switch: names.take("switch B"),
             is_ring,
-            attached: named
-                .keys()
-                .map(|mac| (*mac, copies.attached(*mac)))
-                .collect(),
+            attached: named.keys().map(|mac| (*mac, copies.attached(*mac))).collect(),
         });
-        Self {
-            names: named,
-            comments,
-            unknown,
-            switch,
-            second,
-        }
+        Self { names: named, comments, unknown, switch, second }
     }
 
     fn named(&self, mac: Mac) -> &str {
@@ -374,11 +355,8 @@ impl Stations {
         let second = self.second.as_ref();
         if network.has_unknown {
             let twice = second.map_or("", |_| ", redundancy: prp");
-            let line = format!(
-                "  {}: {{ stack: {}{twice} }}",
-                scalar(&self.unknown),
-                stacks.of(&None)
-            );
+            let line =
+                format!("  {}: {{ stack: {}{twice} }}", scalar(&self.unknown), stacks.of(&None));
             let why = "stands for the members of groups, which a capture does not name";
             sheet.assumed(&line, &format!("nodes.{}", self.unknown), why);
         }
@@ -413,10 +391,7 @@ impl Stations {
 
     /// Returns all stations with their names, and last what stands for members of groups.
     fn members(&self, network: &Network) -> impl Iterator<Item = (Option<Mac>, &str)> {
-        let names = self
-            .names
-            .iter()
-            .map(|(mac, name)| (Some(*mac), name.as_str()));
+        let names = self.names.iter().map(|(mac, name)| (Some(*mac), name.as_str()));
         let unknown = network.has_unknown.then_some((None, self.unknown.as_str()));
         names.chain(unknown)
     }
@@ -448,11 +423,7 @@ impl Stations {
         };
         sheet.assumed(&format!("    ports: {ports}"), &key("ports"), why);
         let why = "store and forward, time of the switch itself";
-        sheet.assumed(
-            "    latency: { unknown: 1 us .. 10 us }",
-            &key("latency"),
-            why,
-        );
+        sheet.assumed("    latency: { unknown: 1 us .. 10 us }", &key("latency"), why);
         let why = "one queue for each priority, highest first";
         sheet.assumed("    queues: 8", &key("queues"), why);
         let why = "no filters: multicast reaches every port";
@@ -545,12 +516,7 @@ impl Writer<'_> {
                 let line = format!("rate: {rate} bit/s");
                 self.assumed(sheet, &line, "rate", "the mean while it was seen");
             }
-            Release::Periodic {
-                period,
-                rate,
-                jitter,
-                why,
-            } => {
+            Release::Periodic { period, rate, jitter, why } => {
                 let line = match rate {
                     Some(rate) => format!("rate: {rate} /s"),
                     None => format!("period: {}", time(*period)),
@@ -565,17 +531,13 @@ impl Writer<'_> {
                 }
             }
             // A grid of the least gap sends no less, and once in any run.
-            Release::Sporadic {
-                least, burst: 1, ..
-            } if least.as_ps() > run.as_ps() / 2 => {
+            Release::Sporadic { least, burst: 1, .. } if least.as_ps() > run.as_ps() / 2 => {
                 let line = format!("period: {}", time(*least));
                 let why = "the least gap that was seen; on a grid, so that a short run has one";
                 self.assumed(sheet, &line, "period", why);
                 sheet.phase(&self.name, *least, run, self.number);
             }
-            Release::Sporadic {
-                mean, burst, why, ..
-            } => {
+            Release::Sporadic { mean, burst, why, .. } => {
                 let [least, shown] = self.network.gaps(self.flow);
                 self.noted(sheet, &format!("min_gap: {}", time(least)), "min_gap", why);
                 if shown > least {

@@ -16,11 +16,8 @@ const MOST: usize = 20_000;
 /// Largest message over UDP, and in one frame without further headers.
 const LARGEST: [u64; 2] = [65_507, 1_500];
 /// Configurators that state latencies.
-const CONFIGURATORS: [&str; 3] = [
-    "gateScheduleConfigurator",
-    "failureProtectionConfigurator",
-    "streamRedundancyConfigurator",
-];
+const CONFIGURATORS: [&str; 3] =
+    ["gateScheduleConfigurator", "failureProtectionConfigurator", "streamRedundancyConfigurator"];
 
 /// When an application sends.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -117,11 +114,7 @@ pub(super) fn flows(plant: &Plant<'_>, notes: &mut Notes) -> Result<Vec<Flow>, I
         let streams = Streams::of(plant, &node.name, notes);
         let mut own = Vec::new();
         for app in 0..apps {
-            let reader = App {
-                plant,
-                node: number,
-                path: format!("{}.app[{app}]", node.name),
-            };
+            let reader = App { plant, node: number, path: format!("{}.app[{app}]", node.name) };
             match reader.flow(&streams) {
                 Ok(Some(mut flow)) => {
                     let key = (node.name.clone(), format!("app[{app}]"));
@@ -152,17 +145,10 @@ fn joined(own: Vec<Flow>) -> Vec<Flow> {
             continue;
         };
         let is_same = |other: &Flow| {
-            let blank = |flow: &Flow| Flow {
-                to: Vec::new(),
-                place: String::new(),
-                ..flow.clone()
-            };
+            let blank = |flow: &Flow| Flow { to: Vec::new(), place: String::new(), ..flow.clone() };
             blank(other) == blank(&flow) && !other.to.iter().any(|to| flow.to.contains(to))
         };
-        let found = same
-            .iter()
-            .copied()
-            .find(|at| all.get(*at).is_some_and(is_same));
+        let found = same.iter().copied().find(|at| all.get(*at).is_some_and(is_same));
         if let Some(other) = found.and_then(|at| all.get_mut(at)) {
             other.to.extend(flow.to);
         } else {
@@ -224,10 +210,7 @@ enum Filter {
 
 impl Streams {
     fn of(plant: &Plant<'_>, node: &str, notes: &mut Notes) -> Self {
-        let mut streams = Self {
-            filters: Vec::new(),
-            tags: BTreeMap::new(),
-        };
+        let mut streams = Self { filters: Vec::new(), tags: BTreeMap::new() };
         let off = plant.value(&format!("{node}.hasOutgoingStreams"));
         if matches!(off, Some((Ok(Value::Flag(false)), _))) {
             return streams;
@@ -235,11 +218,7 @@ impl Streams {
         let mut read = |path: &str| match plant.value(&format!("{node}.bridging.{path}.mapping")) {
             Some((Ok(list), place)) => Some((list, place)),
             Some((Err(what), place)) => {
-                notes.find(
-                    place,
-                    Code::NotRead,
-                    format!("streams of {}: {what}", quote(node)),
-                );
+                notes.find(place, Code::NotRead, format!("streams of {}: {what}", quote(node)));
                 None
             }
             None => None,
@@ -357,11 +336,8 @@ impl App<'_, '_> {
         };
         let keys =
             |source: &'static str, basic: &'static str| if is_basic { basic } else { source };
-        let to_key = if is_raw {
-            "io.remoteAddress"
-        } else {
-            keys("io.destAddress", "destAddresses")
-        };
+        let to_key =
+            if is_raw { "io.remoteAddress" } else { keys("io.destAddress", "destAddresses") };
         let Some(to) = self.listener(to_key)? else {
             return Ok(None);
         };
@@ -370,9 +346,8 @@ impl App<'_, '_> {
         let (times, begin, stop) = self.times(is_basic, place)?;
         let port = self.whole(keys("io.destPort", "destPort"), 65_535);
         let (pcp, vlan) = streams.tag(port.filter(|_| !is_raw));
-        if let Some((tagger, place)) = self
-            .text("tagger.typename")?
-            .filter(|(own, _)| !own.is_empty())
+        if let Some((tagger, place)) =
+            self.text("tagger.typename")?.filter(|(own, _)| !own.is_empty())
         {
             return Err((place, format!("its tags are those of {}", quote(&tagger))));
         }
@@ -405,12 +380,8 @@ impl App<'_, '_> {
         let gap_key = keys("source.productionInterval", "sendInterval");
         let gap = self.number(gap_key, Unit::Time)?;
         let (gap, at) = gap.ok_or_else(|| (place, format!("nothing states `{gap_key}`")))?;
-        let times = times(gap).ok_or_else(|| {
-            (
-                at,
-                format!("`{gap_key}` is not above zero, or longer than a day"),
-            )
-        })?;
+        let times = times(gap)
+            .ok_or_else(|| (at, format!("`{gap_key}` is not above zero, or longer than a day")))?;
         let begin_key = keys("source.initialProductionOffset", "startTime");
         let begin = match self.number(begin_key, Unit::Time)? {
             None if is_basic => begin(gap, times),
@@ -418,17 +389,9 @@ impl App<'_, '_> {
             Some((own, _)) if !is_basic && own.mean < 0.0 => Some(Begin::At(Duration::ZERO)),
             Some((own, _)) => begin(own, times),
         };
-        let begin = begin.ok_or_else(|| {
-            (
-                place,
-                format!("`{begin_key}` is below zero, or later than a day"),
-            )
-        })?;
-        let stop = if is_basic {
-            self.number("stopTime", Unit::Time)?
-        } else {
-            None
-        };
+        let begin = begin
+            .ok_or_else(|| (place, format!("`{begin_key}` is below zero, or later than a day")))?;
+        let stop = if is_basic { self.number("stopTime", Unit::Time)? } else { None };
         let stop = stop.and_then(|(own, _)| duration(own.mean));
         Ok((times, begin, stop))
     }
@@ -443,10 +406,7 @@ impl App<'_, '_> {
             if address.trim().is_empty() {
                 return Ok(None);
             }
-            let what = format!(
-                "{} are several addresses, of which it draws one",
-                quote(&address)
-            );
+            let what = format!("{} are several addresses, of which it draws one", quote(&address));
             return Err((place, what));
         };
         let name = name.split(['%', '(', '/', '>']).next().unwrap_or(name);
@@ -467,10 +427,7 @@ impl App<'_, '_> {
         #[allow(clippy::cast_precision_loss, reason = "limits are small")]
         let is_inside = octets >= 0.0 && octets <= most as f64;
         if !is_inside {
-            return Err((
-                at,
-                format!("`{key}` has no limit, or one above {most} octets"),
-            ));
+            return Err((at, format!("`{key}` has no limit, or one above {most} octets")));
         }
         #[allow(
             clippy::cast_possible_truncation,
@@ -488,25 +445,13 @@ fn times(gap: Number) -> Option<Times> {
     if gap.is_fixed() {
         return Some(Times::Periodic(mean));
     }
-    let least = if gap.least <= 0.0 {
-        Duration::ZERO
-    } else {
-        duration(gap.least)?
-    };
-    Some(Times::Random {
-        least,
-        mean,
-        is_guess: !gap.is_exponential,
-    })
+    let least = if gap.least <= 0.0 { Duration::ZERO } else { duration(gap.least)? };
+    Some(Times::Random { least, mean, is_guess: !gap.is_exponential })
 }
 
 /// Returns when an application begins.
 fn begin(own: Number, times: Times) -> Option<Begin> {
-    let least = if own.least == 0.0 {
-        Duration::ZERO
-    } else {
-        duration(own.least)?
-    };
+    let least = if own.least == 0.0 { Duration::ZERO } else { duration(own.least)? };
     if own.is_fixed() {
         return Some(Begin::At(least));
     }
@@ -515,8 +460,5 @@ fn begin(own: Number, times: Times) -> Option<Begin> {
         Times::Random { .. } => Duration::ZERO,
     };
     let is_period = own.most.is_finite() && duration(own.most - own.least) == Some(period);
-    Some(Begin::Within {
-        start: least,
-        is_guess: !is_period,
-    })
+    Some(Begin::Within { start: least, is_guess: !is_period })
 }

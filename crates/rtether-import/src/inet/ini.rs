@@ -30,17 +30,12 @@ pub(super) fn is_ini(text: &str) -> bool {
     let mut lines = text.lines().map(str::trim);
     let first = lines.find(|line| !line.is_empty() && !line.starts_with('#'));
     let first = without_comment(first.unwrap_or_default());
-    let inside = first
-        .strip_prefix('[')
-        .and_then(|rest| rest.strip_suffix(']'));
+    let inside = first.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     let is_name = |c: char| c.is_ascii_alphanumeric() || "_- ".contains(c);
     let is_section = inside.is_some_and(|own| {
         own.starts_with(|c: char| c.is_ascii_alphabetic()) && own.chars().all(is_name)
     });
-    is_section
-        || text
-            .lines()
-            .any(|line| line.trim_start().starts_with("[General]"))
+    is_section || text.lines().any(|line| line.trim_start().starts_with("[General]"))
 }
 
 /// Returns a line without its comment, and without the space around it.
@@ -131,10 +126,7 @@ impl<'t> Ini<'t> {
             };
             count += 1;
             if count > MOST {
-                return refuse(
-                    format!("it has more than {MOST} settings"),
-                    "import a part of it",
-                );
+                return refuse(format!("it has more than {MOST} settings"), "import a part of it");
             }
             brackets = open(value);
             if let Some((_, own)) = ini.sections.get_mut(section) {
@@ -150,17 +142,10 @@ impl<'t> Ini<'t> {
 
     /// Returns the number of the section that begins in a line.
     fn section(&mut self, line: &'t str, number: usize) -> Result<usize, ImportError> {
-        let inside = line
-            .strip_prefix('[')
-            .and_then(|rest| rest.strip_suffix(']'));
+        let inside = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
         let Some(inside) = inside.map(str::trim).filter(|own| !own.is_empty()) else {
             let what = format!("{} is no section", quote(line));
-            return Err(ImportError::new(
-                self.name,
-                Some(number),
-                what,
-                "correct it",
-            ));
+            return Err(ImportError::new(self.name, Some(number), what, "correct it"));
         };
         let name = inside.strip_prefix("Config ").map_or(inside, str::trim);
         let next = self.sections.len();
@@ -239,10 +224,8 @@ mod tests {
         let ini = Ini::read("o.ini", TEXT).expect("sections");
         assert_eq!(ini.configs(), ["One"]);
         let chain = ini.chain("One").expect("a section");
-        let values: Vec<(usize, &str, &str)> = chain
-            .iter()
-            .map(|own| (own.line, own.key, own.value.as_str()))
-            .collect();
+        let values: Vec<(usize, &str, &str)> =
+            chain.iter().map(|own| (own.line, own.key, own.value.as_str())).collect();
         let expected = [
             (11, "extends", "Base"),
             (12, "*.a.one", "1"),

@@ -38,15 +38,10 @@ const LEFT_OUT: &str = "; it is left out";
 const LONGEST: f64 = 86_400e12;
 
 /// Returns a time above zero, of whole picoseconds.
-#[allow(
-    clippy::cast_possible_truncation,
-    reason = "it is within limits, and whole"
-)]
+#[allow(clippy::cast_possible_truncation, reason = "it is within limits, and whole")]
 fn duration(ps: f64) -> Option<Duration> {
     let ps = ps.round();
-    (1.0..=LONGEST)
-        .contains(&ps)
-        .then(|| Duration::from_ps(ps as i64))
+    (1.0..=LONGEST).contains(&ps).then(|| Duration::from_ps(ps as i64))
 }
 
 /// Returns whether a text is a part of such a network, as far as one sees at once.
@@ -90,21 +85,13 @@ pub(crate) fn import(files: &[(File<'_>, &str)], options: &Options) -> Result<Pl
     let (neds, inis): (Vec<_>, Vec<_>) = files.iter().partition(|(_, text)| ned::is_ned(text));
     let [(ini, text)] = inis.as_slice() else {
         let what = "flows of INET are in `omnetpp.ini`, and networks in NED";
-        return refuse(
-            what,
-            "give one `omnetpp.ini`, and the NED files of its network",
-        );
+        return refuse(what, "give one `omnetpp.ini`, and the NED files of its network");
     };
     if neds.is_empty() {
         let what = "it has no network, which is in NED";
-        return refuse(
-            what,
-            "give the NED files of its network, too: Plant.ned omnetpp.ini",
-        );
+        return refuse(what, "give the NED files of its network, too: Plant.ned omnetpp.ini");
     }
-    let sources = neds
-        .iter()
-        .map(|(file, text)| ned::Source::read(file.name, text));
+    let sources = neds.iter().map(|(file, text)| ned::Source::read(file.name, text));
     let sources = sources.collect::<Result<Vec<_>, ImportError>>()?;
     let parsed = sources.iter().map(ned::Source::types);
     let parsed = parsed.collect::<Result<Vec<_>, ImportError>>()?;
@@ -112,10 +99,7 @@ pub(crate) fn import(files: &[(File<'_>, &str)], options: &Options) -> Result<Pl
     let ini = Ini::read(ini.name, text)?;
     let mut names: Vec<&str> = sources.iter().map(|own| own.name).collect();
     names.push(ini.name);
-    let mut notes = Notes {
-        files: names,
-        all: BTreeSet::new(),
-    };
+    let mut notes = Notes { files: names, all: BTreeSet::new() };
     build(&types, &ini, options, &mut notes)
 }
 
@@ -152,11 +136,7 @@ fn build(
     let limit = chain.iter().find(|own| own.key == "sim-time-limit");
     let limit = limit.map(|own| own.value.as_str());
     let written = write::write(&plant, &flows, limit, options, notes)?;
-    let count = |name, title, number| Count {
-        name,
-        title,
-        number,
-    };
+    let count = |name, title, number| Count { name, title, number };
     if plant.settings.is_exhausted() {
         let what = "comparing its patterns with all modules takes too long".to_owned();
         let remedy = "write names in place of `**`, or import a part of it";

@@ -76,11 +76,7 @@ pub(super) struct Connection<'t> {
 /// A loop, or a condition.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Turn<'t> {
-    For {
-        name: &'t str,
-        first: Expr<'t>,
-        last: Expr<'t>,
-    },
+    For { name: &'t str, first: Expr<'t>, last: Expr<'t> },
     If(Expr<'t>),
 }
 
@@ -113,11 +109,7 @@ impl<'t> Source<'t> {
 
     /// Returns its definitions, also those inside of others.
     pub(super) fn types(&'t self) -> Result<Vec<Type<'t>>, ImportError> {
-        let mut parser = Parser {
-            source: self,
-            at: 0,
-            types: Vec::new(),
-        };
+        let mut parser = Parser { source: self, at: 0, types: Vec::new() };
         while parser.peek().is_some() {
             parser.definition(0)?;
         }
@@ -165,8 +157,7 @@ impl<'t> Parser<'t> {
     }
 
     fn is_word(&self, name: &str) -> bool {
-        self.peek()
-            .is_some_and(|token| token.word == Word::Name(name))
+        self.peek().is_some_and(|token| token.word == Word::Name(name))
     }
 
     /// Returns whether a section begins here.
@@ -210,11 +201,7 @@ impl<'t> Parser<'t> {
     }
 
     fn expect(&mut self, mark: &str) -> Result<(), ImportError> {
-        if self.take(mark) {
-            Ok(())
-        } else {
-            self.missing(&format!("`{mark}`"))
-        }
+        if self.take(mark) { Ok(()) } else { self.missing(&format!("`{mark}`")) }
     }
 
     fn name(&mut self) -> Result<&'t str, ImportError> {
@@ -395,11 +382,7 @@ impl<'t> Parser<'t> {
             if self.take("=") {
                 let value = self.until(&[";"], &[])?;
                 if let Some(pattern) = self.pattern(head) {
-                    all.push(Parameter {
-                        pattern,
-                        value,
-                        line,
-                    });
+                    all.push(Parameter { pattern, value, line });
                 }
             }
             self.expect(";")?;
@@ -423,10 +406,7 @@ impl<'t> Parser<'t> {
         } else {
             begin
         };
-        let pattern = self
-            .source
-            .text
-            .get(head.get(begin)?.from..head.get(last)?.to)?;
+        let pattern = self.source.text.get(head.get(begin)?.from..head.get(last)?.to)?;
         Some(pattern.split_whitespace().collect())
     }
 
@@ -457,14 +437,7 @@ impl<'t> Parser<'t> {
         } else {
             self.expect(";")?;
         }
-        Ok(Submodule {
-            name,
-            line,
-            size,
-            class,
-            condition,
-            parameters,
-        })
+        Ok(Submodule { name, line, size, class, condition, parameters })
     }
 
     fn bracketed(&mut self) -> Result<Option<Expr<'t>>, ImportError> {
@@ -602,19 +575,11 @@ impl<'t> Parser<'t> {
         let index = self.bracketed()?;
         if !self.take(".") {
             self.take("++");
-            return Ok(End {
-                module: None,
-                gate: name,
-                index,
-            });
+            return Ok(End { module: None, gate: name, index });
         }
         let gate = self.name()?;
         let own = self.bracketed()?;
         self.take("++");
-        Ok(End {
-            module: Some((name, index)),
-            gate,
-            index: own,
-        })
+        Ok(End { module: Some((name, index)), gate, index: own })
     }
 }

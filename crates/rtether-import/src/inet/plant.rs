@@ -201,14 +201,8 @@ impl<'t> Plant<'t> {
         if let Some(base) = base
             .filter(|base| !matches!(last(base), "Module") && !last(base).ends_with("NetworkBase"))
         {
-            let place = chain
-                .first()
-                .map_or((0, 1), |(own, file)| (*file, own.line));
-            let what = format!(
-                "{} extends {}, which is in no file",
-                quote(name),
-                quote(&base)
-            );
+            let place = chain.first().map_or((0, 1), |(own, file)| (*file, own.line));
+            let what = format!("{} extends {}, which is in no file", quote(name), quote(&base));
             return Err(plant.wrong(place, what, "give the file of that network, too"));
         }
         for (own, file) in &chain {
@@ -276,11 +270,7 @@ impl<'t> Plant<'t> {
         loops: &[(&'t str, f64)],
         typename: Option<&str>,
     ) -> Result<Value, String> {
-        let scope = Scope {
-            plant: self,
-            loops,
-            typename,
-        };
+        let scope = Scope { plant: self, loops, typename };
         evaluate(words, self.text(file), &scope, 0)
     }
 
@@ -289,16 +279,10 @@ impl<'t> Plant<'t> {
     pub(super) fn value(&self, path: &str) -> Option<(Result<Value, String>, (usize, usize))> {
         let path = format!("{}.{path}", self.name);
         let entry = self.settings.find(&path)?;
-        let value = tokens(&entry.value)
-            .map_err(|(_, what)| what)
-            .and_then(|words| {
-                let scope = Scope {
-                    plant: self,
-                    loops: &[],
-                    typename: None,
-                };
-                evaluate(&words, &entry.value, &scope, 0)
-            });
+        let value = tokens(&entry.value).map_err(|(_, what)| what).and_then(|words| {
+            let scope = Scope { plant: self, loops: &[], typename: None };
+            evaluate(&words, &entry.value, &scope, 0)
+        });
         Some((value, entry.place))
     }
 
@@ -311,11 +295,7 @@ impl<'t> Plant<'t> {
     ) -> Result<Option<String>, ImportError> {
         let wrong = |what: String| {
             let what = format!("the module {}: {what}", quote(name));
-            self.wrong(
-                (file, submodule.line),
-                what,
-                "write what is meant in its place",
-            )
+            self.wrong((file, submodule.line), what, "write what is meant in its place")
         };
         let class = match &submodule.class {
             Class::Named(class) => class.clone(),
@@ -328,9 +308,7 @@ impl<'t> Plant<'t> {
                 };
                 let value = value.map_err(wrong)?;
                 let class = value.text();
-                class
-                    .ok_or_else(|| wrong("its type is no text".into()))?
-                    .to_owned()
+                class.ok_or_else(|| wrong("its type is no text".into()))?.to_owned()
             }
         };
         if let Some(condition) = submodule.condition {
@@ -365,9 +343,9 @@ impl<'t> Plant<'t> {
         };
         let mut names = match count {
             None => vec![submodule.name.to_owned()],
-            Some(count) => (0..count)
-                .map(|number| format!("{}[{number}]", submodule.name))
-                .collect(),
+            Some(count) => {
+                (0..count).map(|number| format!("{}[{number}]", submodule.name)).collect()
+            }
         };
         if self.nodes.len() + names.len() > MOST {
             let what = format!("it has more than {MOST} modules");
@@ -384,20 +362,11 @@ impl<'t> Plant<'t> {
             let mut classes = vec![last(&class).to_owned()];
             classes.extend(chain.iter().map(|(own, _)| own.name.to_owned()));
             classes.extend(base.map(|base| last(&base).to_owned()));
-            if self
-                .by_name
-                .insert(name.clone(), self.nodes.len())
-                .is_some()
-            {
+            if self.by_name.insert(name.clone(), self.nodes.len()).is_some() {
                 let what = format!("there are two modules {}", quote(&name));
                 return Err(self.wrong(place, what, "rename one"));
             }
-            self.nodes.push(Node {
-                name,
-                class: classes,
-                place,
-                ports: BTreeSet::new(),
-            });
+            self.nodes.push(Node { name, class: classes, place, ports: BTreeSet::new() });
         }
         Ok(())
     }
@@ -439,8 +408,7 @@ impl<'t> Plant<'t> {
                 return Err(self.wrong(place, what, "import a part of it"));
             }
             let link = self.link(file, connection, [one, other], &loops);
-            self.links
-                .push(link.map_err(|what| self.wrong(place, what, "write a number there"))?);
+            self.links.push(link.map_err(|what| self.wrong(place, what, "write a number there"))?);
         }
         Ok(())
     }
@@ -594,17 +562,12 @@ impl<'t> Plant<'t> {
         let (delay, assumed) = match (find("delay", Unit::Time)?, length) {
             (Some(delay), _) => (delay, None),
             (None, Some(length)) => (length / SPEED * 1e12, None),
-            (None, None) if is_cable => (
-                USUAL_LENGTH / SPEED * 1e12,
-                Some("a cable of 10 m, as INET has it"),
-            ),
+            (None, None) if is_cable => {
+                (USUAL_LENGTH / SPEED * 1e12, Some("a cable of 10 m, as INET has it"))
+            }
             (None, None) => (0.0, None),
         };
-        let delay = if delay == 0.0 {
-            Some(Duration::ZERO)
-        } else {
-            duration(delay)
-        };
+        let delay = if delay == 0.0 { Some(Duration::ZERO) } else { duration(delay) };
         Ok(Link {
             ends,
             rate,

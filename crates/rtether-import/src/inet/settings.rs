@@ -268,10 +268,7 @@ mod tests {
     #[test]
     fn the_first_of_several_counts() {
         let settings = settings(&["*.a.y", "**.x", "*.a.x", "*.b.x"]);
-        assert_eq!(
-            settings.find("N.a.x").map(|own| own.value.as_str()),
-            Some("1")
-        );
+        assert_eq!(settings.find("N.a.x").map(|own| own.value.as_str()), Some("1"));
     }
 
     /// Oracle: time. Stars that are tried everywhere would take for ever.

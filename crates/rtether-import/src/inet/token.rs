@@ -32,9 +32,8 @@ impl Token<'_> {
 }
 
 /// Marks of several characters, longest first.
-const MARKS: [&str; 12] = [
-    "<-->", "-->", "<--", "++", "..", "==", "!=", "<=", ">=", "&&", "||", "**",
-];
+const MARKS: [&str; 12] =
+    ["<-->", "-->", "<--", "++", "..", "==", "!=", "<=", ">=", "&&", "||", "**"];
 
 /// Parts a text into words; an error has its line and what is wrong.
 pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>, (usize, String)> {
@@ -51,12 +50,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>, (usize, String)> {
             at += rest.find('\n').unwrap_or(rest.len());
         } else {
             let (word, length) = word(rest).map_err(|what| (line, what))?;
-            all.push(Token {
-                word,
-                line,
-                from: at,
-                to: at + length,
-            });
+            all.push(Token { word, line, from: at, to: at + length });
             if all.len() > MOST {
                 return Err((line, format!("it has more than {MOST} words")));
             }
@@ -126,9 +120,7 @@ fn number(text: &str) -> (Word<'_>, usize) {
     }
     let value = text.get(..end).and_then(|own| own.parse().ok());
     let rest = text.get(end..).unwrap_or_default();
-    let unit = rest
-        .find(|c: char| !c.is_ascii_alphabetic())
-        .unwrap_or(rest.len());
+    let unit = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
     let unit = rest.get(..unit).unwrap_or_default();
     let word = Word::Number(value.unwrap_or(f64::NAN), unit);
     (word, end + unit.len())
@@ -139,11 +131,7 @@ pub(super) fn unescaped(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut all = text.chars();
     while let Some(c) = all.next() {
-        plain.push(if c == '\\' {
-            all.next().unwrap_or(c)
-        } else {
-            c
-        });
+        plain.push(if c == '\\' { all.next().unwrap_or(c) } else { c });
     }
     plain
 }
@@ -188,9 +176,6 @@ mod tests {
         assert_eq!(words, expected);
         assert_eq!(unescaped("b \\\" c"), "b \" c");
         assert_eq!(read.last().map(|token| token.line), Some(2));
-        assert_eq!(
-            tokens("a\n\"b\n\"").map(|_| ()),
-            Err((2, "a text has no end".into()))
-        );
+        assert_eq!(tokens("a\n\"b\n\"").map(|_| ()), Err((2, "a text has no end".into())));
     }
 }

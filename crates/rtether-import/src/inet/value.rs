@@ -30,13 +30,7 @@ pub(super) struct Number {
 
 impl Number {
     const fn of(value: f64, unit: Unit) -> Self {
-        Self {
-            least: value,
-            mean: value,
-            most: value,
-            unit,
-            is_exponential: true,
-        }
+        Self { least: value, mean: value, most: value, unit, is_exponential: true }
     }
 
     /// Returns whether it is not random.
@@ -46,12 +40,7 @@ impl Number {
 
     fn map(self, of: impl Fn(f64) -> f64) -> Self {
         let [one, other] = [of(self.least), of(self.most)];
-        Self {
-            least: one.min(other),
-            mean: of(self.mean),
-            most: one.max(other),
-            ..self
-        }
+        Self { least: one.min(other), mean: of(self.mean), most: one.max(other), ..self }
     }
 }
 
@@ -69,27 +58,15 @@ pub(super) enum Value {
 
 impl Value {
     pub(super) fn text(&self) -> Option<&str> {
-        if let Self::Text(text) = self {
-            Some(text)
-        } else {
-            None
-        }
+        if let Self::Text(text) = self { Some(text) } else { None }
     }
 
     pub(super) fn number(&self) -> Option<Number> {
-        if let Self::Number(number) = self {
-            Some(*number)
-        } else {
-            None
-        }
+        if let Self::Number(number) = self { Some(*number) } else { None }
     }
 
     pub(super) fn list(&self) -> &[Self] {
-        if let Self::List(list) = self {
-            list
-        } else {
-            &[]
-        }
+        if let Self::List(list) = self { list } else { &[] }
     }
 
     /// Returns the value of a key.
@@ -157,13 +134,7 @@ pub(super) fn evaluate(
     names: &dyn Names,
     depth: usize,
 ) -> Result<Value, String> {
-    let mut reader = Reader {
-        words,
-        at: 0,
-        text,
-        names,
-        depth,
-    };
+    let mut reader = Reader { words, at: 0, text, names, depth };
     let value = reader.choice()?;
     match reader.peek() {
         None => Ok(value),
@@ -180,13 +151,8 @@ struct Reader<'w> {
 }
 
 /// Operators of two values by rank, weakest first.
-const OPERATORS: [&[&str]; 5] = [
-    &["||"],
-    &["&&"],
-    &["==", "!=", "<", ">", "<=", ">="],
-    &["+", "-"],
-    &["*", "/", "%"],
-];
+const OPERATORS: [&[&str]; 5] =
+    [&["||"], &["&&"], &["==", "!=", "<", ">", "<=", ">="], &["+", "-"], &["*", "/", "%"]];
 
 impl<'w> Reader<'w> {
     fn peek(&self) -> Option<Token<'w>> {
@@ -200,11 +166,7 @@ impl<'w> Reader<'w> {
     }
 
     fn expect(&mut self, mark: &str) -> Result<(), String> {
-        if self.take(mark) {
-            Ok(())
-        } else {
-            Err(format!("`{mark}` is missing in it"))
-        }
+        if self.take(mark) { Ok(()) } else { Err(format!("`{mark}` is missing in it")) }
     }
 
     fn unread(&self, from: usize) -> String {
@@ -387,16 +349,12 @@ impl<'w> Reader<'w> {
 
 /// Returns what is known of a random number.
 fn random(name: &str, given: &[Value]) -> Option<Value> {
-    let numbers: Option<Vec<Number>> = given
-        .iter()
-        .map(|value| value.number().filter(Number::is_fixed))
-        .collect();
+    let numbers: Option<Vec<Number>> =
+        given.iter().map(|value| value.number().filter(Number::is_fixed)).collect();
     let number = match (name, numbers?.as_slice()) {
-        ("exponential", [mean] | [mean, _]) if mean.mean >= 0.0 => Number {
-            least: 0.0,
-            most: f64::INFINITY,
-            ..*mean
-        },
+        ("exponential", [mean] | [mean, _]) if mean.mean >= 0.0 => {
+            Number { least: 0.0, most: f64::INFINITY, ..*mean }
+        }
         ("uniform" | "intuniform", [least, most] | [least, most, _])
             if least.mean <= most.mean && least.unit == most.unit =>
         {
@@ -407,12 +365,9 @@ fn random(name: &str, given: &[Value]) -> Option<Value> {
                 ..*least
             }
         }
-        ("truncnormal", [mean, spread] | [mean, spread, _]) if mean.unit == spread.unit => Number {
-            least: 0.0,
-            most: f64::INFINITY,
-            is_exponential: false,
-            ..*mean
-        },
+        ("truncnormal", [mean, spread] | [mean, spread, _]) if mean.unit == spread.unit => {
+            Number { least: 0.0, most: f64::INFINITY, is_exponential: false, ..*mean }
+        }
         _ => return None,
     };
     Some(Value::Number(number))
@@ -556,10 +511,7 @@ mod tests {
         let mapping = mapping.expect("a list");
         let filter = mapping.list()[0].get("packetFilter");
         assert_eq!(filter, Some(&Value::Filter("udp.destPort == 7".into())));
-        assert_eq!(
-            mapping.list()[1].get("pcp").and_then(|own| own.whole(7)),
-            Some(4)
-        );
+        assert_eq!(mapping.list()[1].get("pcp").and_then(|own| own.whole(7)), Some(4));
         for (text, what) in [
             ("replaceUnit(1 / 2, \"ms\")", "`replaceUnit` in it"),
             ("1ms + 1B", "`+` in it"),

@@ -57,9 +57,7 @@ pub(super) fn write(
     notes: &mut Notes<'_>,
 ) -> Result<Written, ImportError> {
     let mut names = Names::default();
-    let ends = flows
-        .iter()
-        .flat_map(|flow| flow.to.iter().chain([&flow.from]));
+    let ends = flows.iter().flat_map(|flow| flow.to.iter().chain([&flow.from]));
     let ends: BTreeSet<usize> = ends.copied().collect();
     let is_used = |number: usize, node: &Node| {
         let is_end = ends.contains(&number);
@@ -67,12 +65,7 @@ pub(super) fn write(
     };
     let nodes = plant.nodes.iter().enumerate();
     let named = nodes.map(|(number, node)| is_used(number, node).then(|| names.take(&node.name)));
-    let mut writer = Writer {
-        plant,
-        names: named.collect(),
-        sheet: Sheet::default(),
-        options,
-    };
+    let mut writer = Writer { plant, names: named.collect(), sheet: Sheet::default(), options };
     let ways = writer.ways(flows, notes)?;
     writer.head(&notes.files);
     writer.nodes(notes);
@@ -86,17 +79,9 @@ pub(super) fn write(
         let used = nodes.filter(|(number, _)| writer.is_used(*number));
         used.filter(|(_, node)| node.sort() == sort).count()
     };
-    let counts = [
-        count(Sort::Station),
-        count(Sort::Switch),
-        writer.once().len(),
-    ];
+    let counts = [count(Sort::Station), count(Sort::Switch), writer.once().len()];
     let (scenario, assumptions) = writer.sheet.done();
-    Ok(Written {
-        scenario,
-        assumptions,
-        counts,
-    })
+    Ok(Written { scenario, assumptions, counts })
 }
 
 /// What was written.
@@ -145,16 +130,10 @@ impl<'w> Writer<'w, '_> {
             }
         }
         let place = (notes.files.len() - 1, 1);
-        let pairs = flows
-            .iter()
-            .flat_map(|flow| flow.to.iter().map(|to| (flow.from, *to)));
+        let pairs = flows.iter().flat_map(|flow| flow.to.iter().map(|to| (flow.from, *to)));
         let pairs: BTreeSet<(usize, usize)> = pairs.collect();
         if pairs.len().saturating_mul(neighbors.len()) > MAX_STEPS {
-            let what = format!(
-                "it has {} nodes, for {} flows",
-                neighbors.len(),
-                flows.len()
-            );
+            let what = format!("it has {} nodes, for {} flows", neighbors.len(), flows.len());
             return Err(notes.wrong(place, what, "import a part of it"));
         }
         for (from, to) in pairs {
@@ -183,8 +162,7 @@ impl<'w> Writer<'w, '_> {
     fn head(&mut self, files: &[&str]) {
         let from: Vec<String> = files.iter().map(|name| plain(name, 80)).collect();
         let from = plain(&from.join(", "), 200);
-        self.sheet
-            .line(&format!("# From {from} (INET) by `rtether import`."));
+        self.sheet.line(&format!("# From {from} (INET) by `rtether import`."));
         self.sheet
             .line("# What the files do not say is marked `assumed`: check these lines first.");
         self.sheet.line("rtether: 1");
@@ -201,9 +179,8 @@ impl<'w> Writer<'w, '_> {
         let nodes = &self.plant.nodes;
         let used = nodes.iter().enumerate();
         let used: Vec<(usize, &Node)> = used.filter(|(number, _)| self.is_used(*number)).collect();
-        let (switches, stations): (Vec<_>, Vec<_>) = used
-            .into_iter()
-            .partition(|(_, node)| node.sort() == Sort::Switch);
+        let (switches, stations): (Vec<_>, Vec<_>) =
+            used.into_iter().partition(|(_, node)| node.sort() == Sort::Switch);
         self.sheet.line("");
         self.sheet.line("nodes:");
         for (number, _) in stations {
@@ -242,8 +219,7 @@ impl<'w> Writer<'w, '_> {
         let usual = MAPS.get(queues.count - 1).copied().unwrap_or_default();
         let map = queues.map.unwrap_or_else(|| usual.to_vec());
         let map: Vec<String> = map.iter().map(usize::to_string).collect();
-        self.sheet
-            .line(&format!("    pcp_map: [{}]", map.join(", ")));
+        self.sheet.line(&format!("    pcp_map: [{}]", map.join(", ")));
         let list = |slopes: &[u64]| {
             let all: Vec<String> = slopes.iter().map(|own| bits(*own)).collect();
             all.join(", ")
@@ -254,8 +230,7 @@ impl<'w> Writer<'w, '_> {
         match first {
             Some(slopes) if all_same => {
                 self.sheet.line("    selection: cbs");
-                self.sheet
-                    .line(&format!("    idle_slopes: [{}]", list(slopes)));
+                self.sheet.line(&format!("    idle_slopes: [{}]", list(slopes)));
             }
             None => self.sheet.line("    selection: strict"),
             Some(_) => {
@@ -274,11 +249,7 @@ impl<'w> Writer<'w, '_> {
 
     /// Reads the queues of a switch.
     fn queues(&self, node: &Node, notes: &mut Notes<'_>) -> Queues {
-        let mut queues = Queues {
-            count: 0,
-            map: None,
-            slopes: BTreeMap::new(),
-        };
+        let mut queues = Queues { count: 0, map: None, slopes: BTreeMap::new() };
         let mut first = None;
         for port in &node.ports {
             let path = format!("{}.eth[{port}].macLayer.queue", node.name);
@@ -286,10 +257,7 @@ impl<'w> Writer<'w, '_> {
             else {
                 continue;
             };
-            let count = count
-                .ok()
-                .and_then(|count| count.whole(8))
-                .filter(|count| *count > 0);
+            let count = count.ok().and_then(|count| count.whole(8)).filter(|count| *count > 0);
             match (count, first) {
                 (Some(count), None) => {
                     first = Some(count);
@@ -309,9 +277,8 @@ impl<'w> Writer<'w, '_> {
         for port in &node.ports {
             let path = format!("{}.eth[{port}].macLayer.queue", node.name);
             queues.map = queues.map.take().or_else(|| self.map(&path, queues.count));
-            let slopes: Vec<u64> = (0..queues.count)
-                .map(|class| self.slope(&path, class, notes))
-                .collect();
+            let slopes: Vec<u64> =
+                (0..queues.count).map(|class| self.slope(&path, class, notes)).collect();
             if slopes.iter().any(|own| *own > 0) {
                 queues.slopes.insert(*port, slopes);
             }
@@ -324,9 +291,8 @@ impl<'w> Writer<'w, '_> {
         let (rows, _) = self.plant.value(&format!("{path}.classifier.mapping"))?;
         let rows = rows.ok()?;
         let rows = rows.list().iter();
-        let map: Vec<usize> = rows
-            .filter_map(|row| row.list().get(count - 1)?.whole(count - 1))
-            .collect();
+        let map: Vec<usize> =
+            rows.filter_map(|row| row.list().get(count - 1)?.whole(count - 1)).collect();
         (map.len() == 8).then_some(map)
     }
 
@@ -363,15 +329,11 @@ impl<'w> Writer<'w, '_> {
         for (number, link) in self.once().into_iter().enumerate() {
             let (rate, why) = self.rate(link, notes)?;
             let wrong = || {
-                let ends = link
-                    .ends
-                    .map(|(node, _)| quote(&self.plant.nodes[node].name));
+                let ends = link.ends.map(|(node, _)| quote(&self.plant.nodes[node].name));
                 let what = format!("the link of {} and {} has {rate} bit/s", ends[0], ends[1]);
                 notes.wrong(ini, what, "give it a rate of Ethernet")
             };
-            let bits_rate = self::rate(rate)
-                .filter(|own| RATES.contains(own))
-                .ok_or_else(wrong)?;
+            let bits_rate = self::rate(rate).filter(|own| RATES.contains(own)).ok_or_else(wrong)?;
             let ends = link.ends.map(|(node, port)| {
                 let name = self.name(node);
                 match self.plant.nodes[node].sort() {
@@ -426,9 +388,7 @@ impl<'w> Writer<'w, '_> {
                 notes.wrong(place, what, "write a rate there, such as 100Mbps")
             };
             let value = value.map_err(wrong)?;
-            let own = value
-                .number()
-                .filter(|own| own.unit == Unit::Rate && own.is_fixed());
+            let own = value.number().filter(|own| own.unit == Unit::Rate && own.is_fixed());
             let own = own.ok_or_else(|| wrong("it is no rate".into()))?.mean;
             match found {
                 Some(other) if (other - own).abs() > 0.5 => {
@@ -506,10 +466,7 @@ impl<'w> Writer<'w, '_> {
         let numbers = [
             ("pcp", flow.pcp),
             ("vlan", flow.vlan.filter(|vlan| *vlan > 0)),
-            (
-                "dscp",
-                Some(flow.dscp).filter(|dscp| *dscp > 0 && !flow.is_raw),
-            ),
+            ("dscp", Some(flow.dscp).filter(|dscp| *dscp > 0 && !flow.is_raw)),
         ];
         for (key, number) in numbers {
             if let Some(number) = number {
@@ -558,11 +515,7 @@ impl<'w> Writer<'w, '_> {
                     Begin::Within { .. } => {}
                 }
             }
-            Times::Random {
-                least: Duration::ZERO,
-                mean,
-                is_guess,
-            } => {
+            Times::Random { least: Duration::ZERO, mean, is_guess } => {
                 self.sheet.line("    kind: poisson");
                 let line = format!("    mean_gap: {}", time(mean));
                 if is_guess {
@@ -571,11 +524,7 @@ impl<'w> Writer<'w, '_> {
                     self.sheet.line(&line);
                 }
             }
-            Times::Random {
-                least,
-                mean,
-                is_guess,
-            } => {
+            Times::Random { least, mean, is_guess } => {
                 self.sheet.line(&format!("    min_gap: {}", time(least)));
                 let line = format!("    mean_gap: {}", time(mean));
                 if is_guess {
@@ -606,27 +555,18 @@ impl<'w> Writer<'w, '_> {
         let stated = limit.and_then(|text| {
             let words = tokens(text).ok()?;
             let value = super::value::fixed(&words, text)?;
-            duration(
-                Some(value)
-                    .filter(|own: &Number| own.unit == Unit::Time)?
-                    .mean,
-            )
+            duration(Some(value).filter(|own: &Number| own.unit == Unit::Time)?.mean)
         });
         if limit.is_some() && stated.is_none() {
             let place = (notes.files.len() - 1, 1);
-            notes.find(
-                place,
-                Code::BadValue,
-                "`sim-time-limit` is no time up to a day".into(),
-            );
+            notes.find(place, Code::BadValue, "`sim-time-limit` is no time up to a day".into());
         }
         self.sheet.line("");
         let usual = means().fold(0.0, f64::max) * 10.0;
         let longest = duration(most.floor()).unwrap_or(Duration::from_ms(1));
         match stated {
             Some(stated) if stated <= longest => {
-                self.sheet
-                    .line(&format!("run: {{ for: {} }}", time(stated)));
+                self.sheet.line(&format!("run: {{ for: {} }}", time(stated)));
             }
             _ => {
                 let why = if stated.is_some() {
@@ -646,11 +586,7 @@ impl<'w> Writer<'w, '_> {
 }
 
 /// Returns a rate of whole bits in a second.
-#[allow(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "it is within limits"
-)]
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is within limits")]
 fn rate(value: f64) -> Option<u64> {
     let value = value.round();
     (0.0..=1e15).contains(&value).then_some(value as u64)
@@ -659,9 +595,7 @@ fn rate(value: f64) -> Option<u64> {
 /// Returns a rate as a scenario has it.
 fn bits(rate: u64) -> String {
     let units = [(1_000_000_000, "Gbit/s"), (1_000_000, "Mbit/s")];
-    let whole = units
-        .into_iter()
-        .find(|(unit, _)| rate > 0 && rate.is_multiple_of(*unit));
+    let whole = units.into_iter().find(|(unit, _)| rate > 0 && rate.is_multiple_of(*unit));
     match whole {
         // Whole bits are exact at any rate.
         None => format!("{rate} bit/s"),

@@ -43,10 +43,7 @@ pub(super) fn read(list: &Table, columns: &Columns) -> Result<Vec<Row>, ImportEr
             found.push((list.column(&source.title)?, source));
         }
     }
-    let rows: Vec<Row> = list
-        .rows()
-        .map(|cells| row(cells, &found))
-        .collect::<Result<_, _>>()?;
+    let rows: Vec<Row> = list.rows().map(|cells| row(cells, &found)).collect::<Result<_, _>>()?;
     if rows.is_empty() {
         let what = "it has a line of titles and no rows".to_owned();
         return Err(ImportError::new(list.name(), None, what, "export it again"));
@@ -103,12 +100,7 @@ fn row(cells: Cells<'_>, columns: &[(usize, &Source)]) -> Result<Row, ImportErro
     // A sender that stands behind its receivers in the order of columns.
     if row.to.contains(&row.from) {
         let what = format!("{} sends to itself", crate::text::quote(&row.from));
-        return Err(ImportError::new(
-            cells.file(),
-            Some(cells.line),
-            what,
-            "correct it",
-        ));
+        return Err(ImportError::new(cells.file(), Some(cells.line), what, "correct it"));
     }
     if row.name.is_empty() {
         row.name = format!("{} > {}", row.from, row.to.join(" "));
@@ -165,8 +157,6 @@ fn span(cells: Cells<'_>, column: usize, unit: Option<Duration>) -> Result<Durat
     let whole: i128 = whole.parse().map_err(|_| wrong())?;
     let part: i128 = format!("{part:0<12}").parse().map_err(|_| wrong())?;
     let ps = whole * unit + part * unit / 1_000_000_000_000;
-    let ps = i64::try_from(ps)
-        .ok()
-        .filter(|ps| (1..=LONGEST).contains(ps));
+    let ps = i64::try_from(ps).ok().filter(|ps| (1..=LONGEST).contains(ps));
     ps.map(Duration::from_ps).ok_or_else(wrong)
 }

@@ -72,10 +72,7 @@ pub(crate) fn import(files: &[(File<'_>, &str)], options: &Options) -> Result<Pl
     let findings = again.map(|row| Finding {
         line: row.line,
         code: Code::SameName,
-        text: format!(
-            "the name {} was given before; a number is added",
-            quote(&row.name)
-        ),
+        text: format!("the name {} was given before; a number is added", quote(&row.name)),
     });
     let findings = findings.take(MAX_FINDINGS).collect();
     let made = Made {
@@ -113,21 +110,12 @@ pub(crate) fn plan(
         (None, None) => Network::star(made.name, rows)?,
         (Some(links), Some(_)) => {
             let what = "it is a list of links, and `--switches` another".to_owned();
-            return Err(ImportError::new(
-                links.name(),
-                None,
-                what,
-                "give one of them",
-            ));
+            return Err(ImportError::new(links.name(), None, what, "give one of them"));
         }
     };
     check_ways(made.name, rows, &network)?;
     let (scenario, assumptions) = write(made, rows, &network);
-    let count = |name, title, number| Count {
-        name,
-        title,
-        number,
-    };
+    let count = |name, title, number| Count { name, title, number };
     Ok(Plan {
         format: made.format.to_owned(),
         scenario,
@@ -149,12 +137,7 @@ fn check_ways(name: &str, rows: &[Row], network: &Network) -> Result<(), ImportE
         for to in &row.to {
             if known.insert((&row.from, to)) && network.way(&row.from, to).is_none() {
                 let what = format!("no links lead from {} to {}", quote(&row.from), quote(to));
-                return Err(ImportError::new(
-                    name,
-                    Some(row.line),
-                    what,
-                    "add the missing ones",
-                ));
+                return Err(ImportError::new(name, Some(row.line), what, "add the missing ones"));
             }
         }
     }
@@ -175,19 +158,14 @@ fn write(made: &Made<'_>, rows: &[Row], network: &Network) -> (String, Vec<Assum
     sheet.line("rtether: 1");
     sheet.line(&format!("name: {}", scalar(&plain(title, 80))));
     sheet.line("");
-    let used: BTreeSet<&String> = rows
-        .iter()
-        .flat_map(|row| row.to.iter().chain([&row.from]))
-        .collect();
+    let used: BTreeSet<&String> =
+        rows.iter().flat_map(|row| row.to.iter().chain([&row.from])).collect();
     let stacks = stacks(rows);
     let why = format!("the {list} states no cost of stacks");
     stacks.write(&mut sheet, used.iter().copied(), &why);
     sheet.line("");
     sheet.line("nodes:");
-    for node in network
-        .stations()
-        .filter(|node| used.contains(&(*node).to_owned()))
-    {
+    for node in network.stations().filter(|node| used.contains(&(*node).to_owned())) {
         sheet.line(&format!(
             "  {}: {{ stack: {} }}",
             scalar(network.named(node)),
@@ -224,9 +202,7 @@ fn write(made: &Made<'_>, rows: &[Row], network: &Network) -> (String, Vec<Assum
 fn stacks(rows: &[Row]) -> Stacks<String> {
     let mut stacks = Stacks::new("station");
     for row in rows {
-        let frames = row
-            .burst
-            .saturating_mul(row.size.div_ceil(ONE_FRAME).max(1));
+        let frames = row.burst.saturating_mul(row.size.div_ceil(ONE_FRAME).max(1));
         for end in row.to.iter().chain([&row.from]) {
             stacks.add(end.clone(), frames, row.period);
         }
@@ -257,11 +233,7 @@ fn switches(sheet: &mut Sheet, network: &Network) {
             let ends = format!("{} .. {}", time(least), time(switch.latency));
             let latency = format!("    latency: {{ unknown: {ends} }}");
             sheet.assumed(&latency, &key("latency"), why);
-            sheet.assumed(
-                &queues,
-                &key("queues"),
-                "one for each priority, highest first",
-            );
+            sheet.assumed(&queues, &key("queues"), "one for each priority, highest first");
         }
     }
 }
@@ -283,10 +255,7 @@ fn links(sheet: &mut Sheet, network: &Network, used: &BTreeSet<&String>) {
             span => format!(", propagation: {}", time(span)),
         };
         let rate = rate(link.megabits.unwrap_or(USUAL_RATE));
-        let line = format!(
-            "  - {{ ends: [{}, {}], rate: {rate}{propagation} }}",
-            ends[0], ends[1]
-        );
+        let line = format!("  - {{ ends: [{}, {}], rate: {rate}{propagation} }}", ends[0], ends[1]);
         let why = if network.is_stated {
             "a rate of 1 is 1 Gbit/s"
         } else if link.megabits.is_some() {
@@ -308,11 +277,7 @@ fn flow(sheet: &mut Sheet, row: &Row, name: &str, network: &Network, is_frame: b
     let to: Vec<String> = row.to.iter().map(|to| scalar(network.named(to))).collect();
     sheet.line(&format!("    to: [{}]", to.join(", ")));
     if row.to.len() > 1 {
-        sheet.assumed(
-            "    delivery: multicast",
-            &key("delivery"),
-            "one frame for all listeners",
-        );
+        sheet.assumed("    delivery: multicast", &key("delivery"), "one frame for all listeners");
     }
     if network.has_ring() {
         let ways = row.to.iter().filter_map(|to| network.way(&row.from, to));
@@ -325,26 +290,14 @@ fn flow(sheet: &mut Sheet, row: &Row, name: &str, network: &Network, is_frame: b
             [one] => one.clone(),
             ways => format!("[{}]", ways.join(", ")),
         };
-        sheet.assumed(
-            &format!("    route: {ways}"),
-            &key("route"),
-            "the shortest way",
-        );
+        sheet.assumed(&format!("    route: {ways}"), &key("route"), "the shortest way");
     }
     if is_frame {
         sheet.line("    over: raw");
     } else if row.size <= ONE_FRAME {
-        sheet.assumed(
-            "    over: raw",
-            &key("over"),
-            "the size is that of the payload of a frame",
-        );
+        sheet.assumed("    over: raw", &key("over"), "the size is that of the payload of a frame");
     } else {
-        sheet.assumed(
-            "    over: udp",
-            &key("over"),
-            "more than a frame holds, so in fragments",
-        );
+        sheet.assumed("    over: udp", &key("over"), "more than a frame holds, so in fragments");
     }
     if row.burst > 1 {
         sheet.line(&format!("    min_gap: {}", time(row.period)));
@@ -372,16 +325,11 @@ fn flow(sheet: &mut Sheet, row: &Row, name: &str, network: &Network, is_frame: b
 /// backup each day does not make a run of a day.
 fn duration(rows: &[Row]) -> Duration {
     let longest = rows.iter().map(|row| row.period.as_ps()).max().unwrap_or(1);
-    let rate: i128 = rows
-        .iter()
-        .map(|row| 1_000_000_000_000_000_000 / i128::from(row.period.as_ps()))
-        .sum();
+    let rate: i128 =
+        rows.iter().map(|row| 1_000_000_000_000_000_000 / i128::from(row.period.as_ps())).sum();
     let most = i128::from(MESSAGES) * 1_000_000_000_000_000_000 / rate.max(1);
     let most = i64::try_from(most).unwrap_or(i64::MAX);
-    let span = longest
-        .saturating_mul(10)
-        .min(most.max(longest.saturating_mul(2)))
-        .min(LONGEST_RUN);
+    let span = longest.saturating_mul(10).min(most.max(longest.saturating_mul(2))).min(LONGEST_RUN);
     // Whole microseconds read better.
     Duration::from_us(span.div_euclid(1_000_000).max(1))
 }

@@ -42,11 +42,7 @@ pub(super) struct Switch {
 }
 
 /// What is assumed of a switch that nothing describes.
-const USUAL: Switch = Switch {
-    ports: 0,
-    latency: Duration::from_us(10),
-    queues: 8,
-};
+const USUAL: Switch = Switch { ports: 0, latency: Duration::from_us(10), queues: 8 };
 
 /// A link between two nodes, each with its port.
 #[derive(Debug)]
@@ -110,10 +106,7 @@ impl Network {
     /// Reads a list of links. Nodes with one neighbor, and those at which flows end, are stations.
     pub(super) fn read(table: &Table, rows: &[Row]) -> Result<Self, ImportError> {
         let columns = ["link", "rate", "t_proc", "t_prop", "q_num"].map(|title| table.find(title));
-        let mut network = Self {
-            is_stated: true,
-            ..Self::default()
-        };
+        let mut network = Self { is_stated: true, ..Self::default() };
         let ways = table.rows().map(|cells| Way::read(cells, &columns));
         let ways = ways.collect::<Result<Vec<Way>, ImportError>>()?;
         for way in &ways {
@@ -148,10 +141,7 @@ impl Network {
 
     /// Takes links that are given beside a list.
     pub(super) fn cabled(name: &str, cabling: &Cabling, rows: &[Row]) -> Result<Self, ImportError> {
-        let mut network = Self {
-            is_cabled: true,
-            ..Self::default()
-        };
+        let mut network = Self { is_cabled: true, ..Self::default() };
         for cable in cabling.links() {
             let [(one, _), (other, _)] = &cable.ends;
             for (one, other) in [(one, other), (other, one)] {
@@ -197,11 +187,8 @@ impl Network {
             }
         }
         if rows.len().saturating_mul(network.neighbors.len()) > MAX_STEPS {
-            let what = format!(
-                "it has {} nodes, for {} flows",
-                network.neighbors.len(),
-                rows.len()
-            );
+            let what =
+                format!("it has {} nodes, for {} flows", network.neighbors.len(), rows.len());
             return refuse(what, "import a part of it");
         }
         Ok(())
@@ -254,12 +241,7 @@ impl Network {
         network.names.insert(center.clone(), names.take("switch"));
         network.switches.insert(center.clone(), USUAL);
         for station in stations {
-            network.link(
-                [station, center.clone()],
-                None,
-                Duration::ZERO,
-                String::new(),
-            );
+            network.link([station, center.clone()], None, Duration::ZERO, String::new());
         }
         Ok(network)
     }
@@ -285,12 +267,7 @@ impl Network {
             });
             (end, port)
         });
-        self.links.push(Link {
-            ends,
-            megabits,
-            propagation,
-            source,
-        });
+        self.links.push(Link { ends, megabits, propagation, source });
     }
 
     /// Returns the name of a node in the scenario.
@@ -301,9 +278,7 @@ impl Network {
     /// Returns the stations.
     pub(super) fn stations(&self) -> impl Iterator<Item = &str> {
         let nodes = self.neighbors.keys();
-        nodes
-            .filter(|node| !self.switches.contains_key(*node))
-            .map(String::as_str)
+        nodes.filter(|node| !self.switches.contains_key(*node)).map(String::as_str)
     }
 
     /// Returns the switches.

@@ -29,35 +29,22 @@ impl Table {
             .flexible(true)
             .from_reader(text.as_bytes());
         let wrong = |error: &csv::Error| {
-            let line = error
-                .position()
-                .and_then(|at| usize::try_from(at.line()).ok());
+            let line = error.position().and_then(|at| usize::try_from(at.line()).ok());
             let what = crate::text::plain(&error.to_string(), 200);
-            ImportError::new(
-                name,
-                line,
-                format!("it is not CSV: {what}"),
-                "export it again",
-            )
+            ImportError::new(name, line, format!("it is not CSV: {what}"), "export it again")
         };
         let titles = reader.headers().map_err(|error| wrong(&error))?.clone();
         let mut rows = Vec::new();
         for row in reader.records() {
             let row = row.map_err(|error| wrong(&error))?;
-            let line = row
-                .position()
-                .and_then(|at| usize::try_from(at.line()).ok());
+            let line = row.position().and_then(|at| usize::try_from(at.line()).ok());
             rows.push((line.unwrap_or(1), row));
             if rows.len() > MAX_ROWS {
                 let what = format!("it has more than {MAX_ROWS} rows");
                 return Err(ImportError::new(name, None, what, "import a part of it"));
             }
         }
-        Ok(Self {
-            name: name.to_owned(),
-            titles,
-            rows,
-        })
+        Ok(Self { name: name.to_owned(), titles, rows })
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -83,11 +70,8 @@ impl Table {
 
     /// Returns the rows that hold something.
     pub(crate) fn rows(&self) -> impl Iterator<Item = Cells<'_>> {
-        let rows = self.rows.iter().map(|(line, cells)| Cells {
-            table: self,
-            line: *line,
-            record: cells,
-        });
+        let rows =
+            self.rows.iter().map(|(line, cells)| Cells { table: self, line: *line, record: cells });
         rows.filter(|row| row.record.iter().any(|cell| !cell.is_empty()))
     }
 }
@@ -124,11 +108,6 @@ impl<'t> Cells<'t> {
     pub(crate) fn wrong(&self, column: usize, wanted: &str) -> ImportError {
         let title = quote(self.table.titles.get(column).unwrap_or_default());
         let what = format!("{title} is {}", quote(self.cell(column)));
-        ImportError::new(
-            &self.table.name,
-            Some(self.line),
-            what,
-            &format!("write {wanted} there"),
-        )
+        ImportError::new(&self.table.name, Some(self.line), what, &format!("write {wanted} there"))
     }
 }

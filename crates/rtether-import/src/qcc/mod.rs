@@ -50,15 +50,9 @@ pub(crate) fn import(name: &str, text: &str, options: &Options) -> Result<Plan, 
         return Err(ImportError::new(name, None, what, "import a part of it"));
     }
     let places = places(text, &streams);
-    let mut reader = Reader {
-        options,
-        findings: Vec::new(),
-        groups: BTreeMap::new(),
-    };
+    let mut reader = Reader { options, findings: Vec::new(), groups: BTreeMap::new() };
     let streams = streams.iter().zip(places);
-    let rows: Vec<Row> = streams
-        .filter_map(|(stream, line)| reader.row(stream, line))
-        .collect();
+    let rows: Vec<Row> = streams.filter_map(|(stream, line)| reader.row(stream, line)).collect();
     if rows.is_empty() {
         let found = reader.findings.first();
         let what = found.map_or("it has no stream with a talker", |found| &found.text);
@@ -186,26 +180,17 @@ impl Reader<'_> {
         };
         let (to, latency) = self.listeners(request, talker, &from, line, &shown);
         let (burst, size) = self.frames(traffic, line, &shown);
-        let tag = talker
-            .all(&["data-frame-specification"])
-            .find_map(|own| own.get("ieee802-vlan-tag"));
+        let tag =
+            talker.all(&["data-frame-specification"]).find_map(|own| own.get("ieee802-vlan-tag"));
         let number = |key: &str, most: u64| {
             let own = tag?.leaf(key)?.parse::<u64>().ok();
             own.filter(|own| *own <= most)
         };
         let (pcp, vlan) = (number("priority-code-point", 7), number("vlan-id", 4_094));
         self.group(talker, &from, vlan, line, &named);
-        let class = if burst > 1 {
-            Class::Sporadic
-        } else {
-            Class::Periodic
-        };
+        let class = if burst > 1 { Class::Sporadic } else { Class::Periodic };
         let stated = self.options.deadline(class);
-        let deadline = if stated.is_stated {
-            stated.time
-        } else {
-            latency
-        };
+        let deadline = if stated.is_stated { stated.time } else { latency };
         let (phase, jitter) = offsets(traffic, period).filter(|_| burst == 1).unzip();
         Some(Row {
             line,
@@ -310,19 +295,13 @@ impl Reader<'_> {
         let Some(group) = talker.leaf("destination-mac-address").map(station) else {
             return;
         };
-        let first = group
-            .get(..2)
-            .and_then(|own| u8::from_str_radix(own, 16).ok());
+        let first = group.get(..2).and_then(|own| u8::from_str_radix(own, 16).ok());
         if first.is_none_or(|own| own & 1 == 0) {
             return;
         }
         let key = (group.clone(), vlan.unwrap_or(0));
         let own = (from.to_owned(), named.to_owned());
-        let known = self
-            .groups
-            .entry(key)
-            .or_insert_with(|| own.clone())
-            .clone();
+        let known = self.groups.entry(key).or_insert_with(|| own.clone()).clone();
         if known.0 != own.0 {
             let (one, other) = (quote(&known.1), quote(named));
             let what = format!("2 talkers send to {}: {one}, {other}", quote(&group));
@@ -346,9 +325,7 @@ fn span(ps: u128) -> Option<Duration> {
 
 /// Returns the interval, a fraction of a second, rounded down.
 fn interval(traffic: &Item) -> Option<Duration> {
-    let interval = traffic
-        .get("interval")
-        .or_else(|| traffic.get("Interval"))?;
+    let interval = traffic.get("interval").or_else(|| traffic.get("Interval"))?;
     let number = |key: &str| interval.leaf(key)?.parse::<u64>().ok();
     let (numerator, denominator) = (number("numerator")?, number("denominator")?);
     let ps = u128::from(numerator) * 1_000_000_000_000;
@@ -360,10 +337,7 @@ fn interval(traffic: &Item) -> Option<Duration> {
 fn offsets(traffic: &Item, period: Duration) -> Option<(Duration, Duration)> {
     let aware = traffic.get("time-aware")?;
     let number = |key: &str| aware.leaf(key)?.parse::<u32>().ok().map(i64::from);
-    let (early, late) = (
-        number("earliest-transmit-offset")?,
-        number("latest-transmit-offset")?,
-    );
+    let (early, late) = (number("earliest-transmit-offset")?, number("latest-transmit-offset")?);
     let jitter = number("jitter").unwrap_or(0);
     let first = (early - jitter).max(0);
     let width = late + jitter - first;

@@ -39,10 +39,7 @@ impl Item {
                 let what = format!("it is not JSON: {}", plain(&error.to_string(), 200));
                 ImportError::new(name, Some(error.line().max(1)), what, "export it again")
             })?;
-            let mut root = Self {
-                line: 1,
-                ..Self::default()
-            };
+            let mut root = Self { line: 1, ..Self::default() };
             root.add("", &value, &mut count);
             root
         };
@@ -76,11 +73,7 @@ impl Item {
         if *count > MOST {
             return;
         }
-        let mut item = Self {
-            name: local(name).to_owned(),
-            line: 1,
-            ..Self::default()
-        };
+        let mut item = Self { name: local(name).to_owned(), line: 1, ..Self::default() };
         match value {
             Value::Array(list) => {
                 for own in list {

@@ -33,9 +33,9 @@ impl Encoding {
     /// known.
     pub(super) fn enumerated(self, range: Option<(i64, i64)>) -> u64 {
         match self {
-            Self::Ber => wrapped(range.map_or(4, |(low, high)| {
-                integer_octets(low).max(integer_octets(high))
-            })),
+            Self::Ber => wrapped(
+                range.map_or(4, |(low, high)| integer_octets(low).max(integer_octets(high))),
+            ),
             Self::Fixed => 4,
         }
     }

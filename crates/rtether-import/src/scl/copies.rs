@@ -60,9 +60,7 @@ pub(super) fn devices<'a>(files: &[Source<'a>], notes: &mut Notes) -> Vec<Told<'
             }
         }
     }
-    let alone = files
-        .iter()
-        .map(|file| children(file.root, "IED").nth(1).is_none());
+    let alone = files.iter().map(|file| children(file.root, "IED").nth(1).is_none());
     let alone: Vec<bool> = alone.collect();
     let told = found.into_iter().filter_map(|mut copies| {
         let name = word(copies.first()?.1, "name");
@@ -105,10 +103,7 @@ pub(super) fn blocks(device: Element<'_>) -> BTreeMap<Name<'_>, Sent<'_>> {
         for first in children(logical, "LN0") {
             let sets = children(first, "DataSet").map(|set| (word(set, "name"), set));
             let sets: BTreeMap<&str, Element<'_>> = sets.collect();
-            let kinds = [
-                (Kind::Goose, "GSEControl"),
-                (Kind::Samples, "SampledValueControl"),
-            ];
+            let kinds = [(Kind::Goose, "GSEControl"), (Kind::Samples, "SampledValueControl")];
             for (kind, tag) in kinds {
                 for element in children(first, tag) {
                     let key = (kind, word(logical, "inst"), word(element, "name"));
@@ -122,9 +117,7 @@ pub(super) fn blocks(device: Element<'_>) -> BTreeMap<Name<'_>, Sent<'_>> {
 }
 
 /// What both files say of a control block and what must not differ.
-const SAID: &[&str] = &[
-    "datSet", "confRev", "appID", "smvID", "smpRate", "smpMod", "nofASDU",
-];
+const SAID: &[&str] = &["datSet", "confRev", "appID", "smvID", "smpRate", "smpMod", "nofASDU"];
 
 /// Notes where copies of devices have other control blocks than their own files.
 pub(super) fn compare(files: &[Source<'_>], devices: &[Told<'_>], notes: &mut Notes) {
@@ -170,9 +163,7 @@ fn compare_block(path: &str, [here, own]: [&Sent<'_>; 2], counts: &str, notes: &
 
 /// Returns what the members of a data set are, as many as a frame can hold.
 fn members(set: Element<'_>) -> impl Iterator<Item = [&str; 8]> {
-    let parts = [
-        "ldInst", "prefix", "lnClass", "lnInst", "doName", "daName", "fc", "ix",
-    ];
+    let parts = ["ldInst", "prefix", "lnClass", "lnInst", "doName", "daName", "fc", "ix"];
     let members = children(set, "FCDA").take(MAX_MEMBERS);
     members.map(move |own| parts.map(|part| word(own, part)))
 }

@@ -44,11 +44,7 @@ pub(super) fn member<'a>(
 ) -> Result<u64, String> {
     let device = &model.devices[device];
     let logical = word(member, "ldInst");
-    let node = (
-        word(member, "prefix"),
-        word(member, "lnClass"),
-        word(member, "lnInst"),
-    );
+    let node = (word(member, "prefix"), word(member, "lnClass"), word(member, "lnInst"));
     let found = device.logical.get(logical);
     let found = found.and_then(|logical| logical.nodes.get(&node));
     let kind = found.ok_or_else(|| {

@@ -65,13 +65,7 @@ pub(super) fn flows(
                 known.map(|known| interfaces.in_subnetwork(known, subnetwork, &mut reached));
             let heard = heard.unwrap_or_default();
             let at = (addresses.len() > 1).then_some(model.interfaces[address.interface].point);
-            let sent = Sent {
-                model,
-                block,
-                address,
-                at,
-                listeners: heard,
-            };
+            let sent = Sent { model, block, address, at, listeners: heard };
             match block.kind {
                 Kind::Goose => published.flows.extend(sent.goose(notes)),
                 Kind::Samples => published.flows.push(sent.samples(options, notes)),
@@ -138,10 +132,7 @@ impl<'a> Interfaces<'a> {
         let mut found: BTreeMap<(usize, usize), Vec<(usize, &str)>> = BTreeMap::new();
         for (number, interface) in model.interfaces.iter().enumerate() {
             let key = (interface.device, interface.subnetwork);
-            found
-                .entry(key)
-                .or_default()
-                .push((number, interface.point));
+            found.entry(key).or_default().push((number, interface.point));
         }
         Self(found)
     }
@@ -209,10 +200,7 @@ impl<'a> Sent<'_, 'a> {
         let number = number.unwrap_or(1);
         let rate = release::rate(self.block.element, number, options, notes);
         let size = self.samples_size(number, notes);
-        let times = Value {
-            value: rate.value.period,
-            note: rate.note,
-        };
+        let times = Value { value: rate.value.period, note: rate.note };
         let mut flow = self.flow(Class::SampledValues, &times, size, self.tag(notes));
         flow.release = rate.value.line;
         flow
@@ -300,9 +288,7 @@ impl<'a> Sent<'_, 'a> {
                 (data, Note::Follows(words))
             }
             Err(why) => {
-                let members = self
-                    .members()
-                    .map_or(USUAL_MEMBERS, |members| members.len());
+                let members = self.members().map_or(USUAL_MEMBERS, |members| members.len());
                 let words = format!("{members} members of {SAMPLE} octets; {why}");
                 let text = format!("the size of {} is not known: {why}", quote(&self.path()));
                 notes.add(block, Code::UnknownSize, text);
@@ -346,11 +332,7 @@ impl<'a> Sent<'_, 'a> {
             Ok((size, note)) if size <= most => return Value { value: size, note },
             Ok((size, _)) => {
                 let text = format!("the packets of {} may have {size} octets", quote(&path));
-                (
-                    Code::TooLarge,
-                    text,
-                    format!("the largest; {size} octets do not fit"),
-                )
+                (Code::TooLarge, text, format!("the largest; {size} octets do not fit"))
             }
             Err(why) => {
                 let text = format!("the size of {} is not known: {why}", quote(&path));
@@ -401,22 +383,11 @@ pub(super) fn shared_addresses(model: &Model<'_>, notes: &mut Notes) {
         let [(_, at), (_, _), ..] = blocks.as_slice() else {
             continue;
         };
-        let names = blocks
-            .iter()
-            .take(3)
-            .map(|(block, _)| quote(&path(model, block)));
+        let names = blocks.iter().take(3).map(|(block, _)| quote(&path(model, block)));
         let names = names.collect::<Vec<String>>().join(", ");
         let more = blocks.len().saturating_sub(3);
-        let more = if more > 0 {
-            format!(" and {more} more")
-        } else {
-            String::new()
-        };
-        let text = format!(
-            "{} publishers send to {}: {names}{more}",
-            blocks.len(),
-            quote(&mac)
-        );
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let text = format!("{} publishers send to {}: {names}{more}", blocks.len(), quote(&mac));
         notes.add(*at, Code::SharedAddress, text);
     }
 }

@@ -28,11 +28,7 @@ impl Goose {
     pub(super) fn size(self) -> u64 {
         let texts = wrapped(self.block) + wrapped(self.data_set) + wrapped(self.id);
         let fixed = 5 * INTEGER + TIME + 2 * BOOLEAN;
-        wrapped(
-            texts
-                .saturating_add(fixed)
-                .saturating_add(wrapped(self.data)),
-        )
+        wrapped(texts.saturating_add(fixed).saturating_add(wrapped(self.data)))
     }
 }
 
@@ -155,22 +151,12 @@ mod tests {
     /// lengths of 128 octets and more take one octet more.
     #[test]
     fn options_of_sampled_values() {
-        let refresh = Samples {
-            has_refresh_time: true,
-            ..NINE_TWO_LE
-        };
+        let refresh = Samples { has_refresh_time: true, ..NINE_TWO_LE };
         assert_eq!(refresh.size(), 104);
-        let rate = Samples {
-            has_rate: true,
-            data_set: Some(20),
-            ..NINE_TWO_LE
-        };
+        let rate = Samples { has_rate: true, data_set: Some(20), ..NINE_TWO_LE };
         // 94 + 4 + 22 = 120, no length reaches 128.
         assert_eq!(rate.size(), 120);
-        let eight = Samples {
-            count: 8,
-            ..NINE_TWO_LE
-        };
+        let eight = Samples { count: 8, ..NINE_TWO_LE };
         // 8 samples of 87 octets are 696: a length of three octets in both of the outer headers.
         assert_eq!(eight.size(), 4 + (3 + 4 + 696));
     }
@@ -180,24 +166,14 @@ mod tests {
     /// length, where the longest take 7 each.
     #[test]
     fn goose_of_a_capture() {
-        let goose = Goose {
-            block: 27,
-            data_set: 32,
-            id: 13,
-            data: 102,
-        };
+        let goose = Goose { block: 27, data_set: 32, id: 13, data: 102 };
         assert_eq!(goose.size() - 5 * 7 + (4 + 5 + 3 + 3 + 3), 219);
     }
 
     /// Oracle: worked out by hand, see the comments.
     #[test]
     fn goose_with_two_entries() {
-        let goose = Goose {
-            block: 20,
-            data_set: 18,
-            id: 5,
-            data: 3 + 5,
-        };
+        let goose = Goose { block: 20, data_set: 18, id: 5, data: 3 + 5 };
         // Texts 22 + 20 + 7, time allowed to live, stNum, sqNum, confRev, numDatSetEntries 7 each,
         // t 10, simulation and ndsCom 3 each, allData 2 + 8: 49 + 35 + 10 + 6 + 10 = 110.
         assert_eq!(goose.size(), 2 + 110);

@@ -45,10 +45,8 @@ pub(crate) fn import(texts: &[(&str, &str)], options: &Options) -> Result<Plan, 
     for (name, text) in texts {
         documents.push((*name, read(name, text)?));
     }
-    let sources = documents.iter().map(|(name, document)| Source {
-        name,
-        root: document.root_element(),
-    });
+    let sources =
+        documents.iter().map(|(name, document)| Source { name, root: document.root_element() });
     let sources: Vec<Source<'_>> = sources.collect();
     let files: Vec<(&str, &Document<'_>)> =
         documents.iter().map(|(name, own)| (*name, own)).collect();
@@ -67,20 +65,12 @@ pub(crate) fn import(texts: &[(&str, &str)], options: &Options) -> Result<Plan, 
     let listeners = subscribe::listeners(&model, &mut notes);
     let published = flows::flows(&model, &listeners, options, &mut notes);
     if published.flows.is_empty() {
-        return refuse(
-            nothing(&model),
-            "export the whole station as SCD, with its communication",
-        );
+        return refuse(nothing(&model), "export the whole station as SCD, with its communication");
     }
     flows::shared_addresses(&model, &mut notes);
     note_unconnected(&model, &mut notes);
-    let topology = Topology::build(
-        &model,
-        &listeners,
-        &published.flows,
-        options.cabling(),
-        &mut notes,
-    );
+    let topology =
+        Topology::build(&model, &listeners, &published.flows, options.cabling(), &mut notes);
     if let Some(what) = too_wide(&topology) {
         let remedy = "export a part of the plant: a switch has at most 1024 ports";
         return refuse(what, remedy);
@@ -92,9 +82,8 @@ pub(crate) fn import(texts: &[(&str, &str)], options: &Options) -> Result<Plan, 
     let names: Vec<&str> = sources.iter().map(|source| source.name).collect();
     let head = head(&names.join(", "), &format, &model);
     let title = title(&names);
-    let (scenario, assumptions) = write::write(
-        &head, &title, &model, &topology, &published, options, &mut notes,
-    );
+    let (scenario, assumptions) =
+        write::write(&head, &title, &model, &topology, &published, options, &mut notes);
     Ok(Plan {
         format,
         scenario,
@@ -110,10 +99,7 @@ fn read<'t>(name: &str, text: &'t str) -> Result<Document<'t>, ImportError> {
         .map_err(|refused| ImportError::new(name, refused.line, refused.what, refused.remedy))?;
     let root = document.root_element();
     if root.tag_name().name() != "SCL" {
-        let what = format!(
-            "it is XML with the root element {}",
-            quote(root.tag_name().name())
-        );
+        let what = format!("it is XML with the root element {}", quote(root.tag_name().name()));
         let remedy = "give a file of IEC 61850 SCL, whose root element is `SCL`";
         return Err(ImportError::new(name, None, what, remedy));
     }
@@ -144,10 +130,7 @@ fn too_wide(topology: &Topology) -> Option<String> {
     let mut switches = topology.switches.iter();
     let switch = switches.find(|switch| switch.ports > MAX_PORTS)?;
     let name = quote(&switch.name);
-    Some(format!(
-        "the subnetwork {name} has {} stations",
-        switch.ports
-    ))
+    Some(format!("the subnetwork {name} has {} stations", switch.ports))
 }
 
 /// Returns the name of the plant.
@@ -185,10 +168,7 @@ fn note_unconnected(model: &Model<'_>, notes: &mut Notes) {
         if !model.has(key) {
             let (_, device, logical, block) = *key;
             let path = format!("{}/{logical}/{block}", model.devices[device].name);
-            let text = format!(
-                "an address is for {}, which is not in the file",
-                quote(&path)
-            );
+            let text = format!("an address is for {}, which is not in the file", quote(&path));
             notes.add(addresses[0].element, Code::UnknownBlock, text);
         }
     }
@@ -221,53 +201,20 @@ fn head(name: &str, format: &str, model: &Model<'_>) -> Vec<String> {
 }
 
 fn counts(model: &Model<'_>, topology: &Topology, published: &Published) -> Vec<Count> {
-    let of = |kind| {
-        model
-            .blocks
-            .iter()
-            .filter(|block| block.kind == kind)
-            .count()
-    };
-    let streams = published
-        .flows
-        .iter()
-        .map(|flow| flow.listeners.len().max(1));
-    let count = |name, title, number| Count {
-        name,
-        title,
-        number,
-    };
+    let of = |kind| model.blocks.iter().filter(|block| block.kind == kind).count();
+    let streams = published.flows.iter().map(|flow| flow.listeners.len().max(1));
+    let count = |name, title, number| Count { name, title, number };
     vec![
         count("devices", "devices", model.devices.len()),
-        count(
-            "access_points",
-            "connected access points",
-            model.interfaces.len(),
-        ),
+        count("access_points", "connected access points", model.interfaces.len()),
         count("subnetworks", "subnetworks", model.subnetworks.len()),
         count("goose_blocks", "GOOSE control blocks", of(Kind::Goose)),
-        count(
-            "sampled_value_blocks",
-            "sampled value control blocks",
-            of(Kind::Samples),
-        ),
+        count("sampled_value_blocks", "sampled value control blocks", of(Kind::Samples)),
         count("published", "published", published.blocks),
-        count(
-            "unsubscribed",
-            "of these without subscriber",
-            published.unheard,
-        ),
-        count(
-            "report_blocks",
-            "report control blocks",
-            model.report_blocks,
-        ),
+        count("unsubscribed", "of these without subscriber", published.unheard),
+        count("report_blocks", "report control blocks", model.report_blocks),
         count("reported", "of these with clients", published.reported),
-        count(
-            "idle_access_points",
-            "access points without flows",
-            topology.idle.len(),
-        ),
+        count("idle_access_points", "access points without flows", topology.idle.len()),
         count("stations", "stations", topology.stations.len()),
         count("switches", "switches", topology.switches.len()),
         count("flows", "flows", published.flows.len()),

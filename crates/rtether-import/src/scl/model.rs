@@ -136,10 +136,7 @@ impl<'a> Model<'a> {
             subnetworks: Vec::new(),
             interfaces: Vec::new(),
             addresses: BTreeMap::new(),
-            templates: files
-                .iter()
-                .map(|file| Templates::read(file.root))
-                .collect(),
+            templates: files.iter().map(|file| Templates::read(file.root)).collect(),
             told: Vec::new(),
             repeated: BTreeMap::new(),
             reports: Vec::new(),
@@ -238,11 +235,7 @@ impl<'a> Model<'a> {
             ..Logical::default()
         };
         for node in children(element, "LN0").chain(children(element, "LN")) {
-            let key = (
-                word(node, "prefix"),
-                word(node, "lnClass"),
-                word(node, "inst"),
-            );
+            let key = (word(node, "prefix"), word(node, "lnClass"), word(node, "inst"));
             logical.nodes.insert(key, word(node, "lnType"));
         }
         for first in children(element, "LN0") {
@@ -298,12 +291,7 @@ impl<'a> Model<'a> {
                         continue;
                     };
                     let point = word(element, "apName");
-                    let interface = Interface {
-                        device,
-                        point,
-                        subnetwork,
-                        element,
-                    };
+                    let interface = Interface { device, point, subnetwork, element };
                     connected.push(Connected { file, interface });
                 }
             }
@@ -399,12 +387,7 @@ fn published(
     let kinds = [(Kind::Goose, "GSE"), (Kind::Samples, "SMV")];
     kinds.into_iter().flat_map(move |(kind, tag)| {
         children(connected, tag).map(move |element| {
-            let key = (
-                kind,
-                device,
-                word(element, "ldInst"),
-                word(element, "cbName"),
-            );
+            let key = (kind, device, word(element, "ldInst"), word(element, "cbName"));
             (key, element)
         })
     })

@@ -24,10 +24,7 @@ impl Notes {
             let lines = Lines::new(document.input_text());
             (place(document), (*name).to_owned(), lines)
         });
-        Self {
-            files: files.collect(),
-            found: Vec::new(),
-        }
+        Self { files: files.collect(), found: Vec::new() }
     }
 
     /// Adds a finding at an element.
@@ -41,11 +38,7 @@ impl Notes {
         };
         let (_, name, lines) = &self.files[file];
         let line = lines.of(at);
-        let text = if self.files.len() > 1 {
-            format!("{}: {text}", plain(name, 80))
-        } else {
-            text
-        };
+        let text = if self.files.len() > 1 { format!("{}: {text}", plain(name, 80)) } else { text };
         self.found.push((file, Finding { line, code, text }));
     }
 

@@ -42,17 +42,11 @@ pub(super) enum Note {
 
 impl<T> Value<T> {
     pub(super) const fn stated(value: T) -> Self {
-        Self {
-            value,
-            note: Note::Stated,
-        }
+        Self { value, note: Note::Stated }
     }
 
     pub(super) const fn assumed(value: T, why: String) -> Self {
-        Self {
-            value,
-            note: Note::Assumed(why),
-        }
+        Self { value, note: Note::Assumed(why) }
     }
 }
 
@@ -70,16 +64,10 @@ pub(super) fn times(address: &Address<'_>, notes: &mut Notes) -> [Value<Duration
                 notes.add(element, Code::BadValue, text);
                 assumed(&format!("{name} is no time"))
             },
-            |span| Value {
-                value: span,
-                note: Note::Follows(name.into()),
-            },
+            |span| Value { value: span, note: Note::Follows(name.into()) },
         )
     };
-    let times = [
-        read("MinTime", USUAL_MIN, "time"),
-        read("MaxTime", USUAL_MAX, "time"),
-    ];
+    let times = [read("MinTime", USUAL_MIN, "time"), read("MaxTime", USUAL_MAX, "time")];
     let [min, max] = times.each_ref().map(|own| own.value);
     if min > max && times.iter().all(|own| matches!(own.note, Note::Follows(_))) {
         let (min, max) = (time(min), time(max));
@@ -118,10 +106,7 @@ pub(super) fn check(kind: Kind, address: &Address<'_>, notes: &mut Notes) {
     let number = u16::from_str_radix(text, 16).ok();
     let is_hex = text.len() == 4 && text.bytes().all(|octet| octet.is_ascii_hexdigit());
     let Some(number) = number.filter(|_| is_hex) else {
-        bad(format!(
-            "APPID {} is none of four hexadecimal digits",
-            quote(text)
-        ));
+        bad(format!("APPID {} is none of four hexadecimal digits", quote(text)));
         return;
     };
     let is_fit = match kind {
@@ -133,10 +118,7 @@ pub(super) fn check(kind: Kind, address: &Address<'_>, notes: &mut Notes) {
             Kind::Goose => "GOOSE, 0000 to 3FFF or 8000 to BFFF",
             Kind::Samples => "sampled values, 4000 to 7FFF",
         };
-        bad(format!(
-            "APPID {} is not in the range of {what}",
-            quote(text)
-        ));
+        bad(format!("APPID {} is not in the range of {what}", quote(text)));
     }
 }
 
@@ -202,12 +184,7 @@ pub(super) fn rate(
             let text = format!("smpRate {} is no rate", quote(text));
             notes.add(block, Code::BadValue, text);
         }
-        return per_period(
-            USUAL_RATE,
-            per_packet,
-            options,
-            Some("smpRate is missing or wrong"),
-        );
+        return per_period(USUAL_RATE, per_packet, options, Some("smpRate is missing or wrong"));
     };
     match attribute(block, "smpMod").unwrap_or("SmpPerPeriod") {
         "SmpPerSec" => per_second(number, per_packet, None),
@@ -216,10 +193,7 @@ pub(super) fn rate(
             let ps = i64::try_from(ps.min(LONGEST)).unwrap_or(i64::MAX);
             let period = Duration::from_ps(ps);
             Value {
-                value: Rate {
-                    line: format!("period: {}", time(period)),
-                    period,
-                },
+                value: Rate { line: format!("period: {}", time(period)), period },
                 note: Note::Follows(format!("{number} s per sample")),
             }
         }
@@ -256,10 +230,8 @@ fn per_period(samples: u64, per_packet: u64, options: &Options, why: Option<&str
 fn per_second(samples: u64, per_packet: u64, why: Option<String>) -> Value<Rate> {
     Value {
         value: packets(samples * 1_000, per_packet),
-        note: why.map_or_else(
-            || Note::Follows(format!("{samples} samples a second")),
-            Note::Assumed,
-        ),
+        note: why
+            .map_or_else(|| Note::Follows(format!("{samples} samples a second")), Note::Assumed),
     }
 }
 
@@ -309,10 +281,7 @@ pub(super) fn vlan(address: &Address<'_>, notes: &mut Notes) -> Option<u16> {
         Ok(0) => None,
         Ok(number @ 1..=4094) => Some(number),
         Ok(_) | Err(_) => {
-            let text = format!(
-                "VLAN-ID {} is none; the tag has a priority alone",
-                quote(text)
-            );
+            let text = format!("VLAN-ID {} is none; the tag has a priority alone", quote(text));
             notes.add(address.element, Code::BadValue, text);
             None
         }
@@ -359,38 +328,17 @@ mod tests {
         for (attributes, per_packet, options, line) in [
             ("smpRate='80'", 1, &plain, "rate: 4000 /s"),
             ("smpRate='80'", 1, &sixty, "rate: 4800 /s"),
-            (
-                "smpRate='256' smpMod='SmpPerPeriod'",
-                8,
-                &plain,
-                "rate: 1600 /s",
-            ),
-            (
-                "smpRate='4800' smpMod='SmpPerSec'",
-                2,
-                &plain,
-                "rate: 2400 /s",
-            ),
+            ("smpRate='256' smpMod='SmpPerPeriod'", 8, &plain, "rate: 1600 /s"),
+            ("smpRate='4800' smpMod='SmpPerSec'", 2, &plain, "rate: 2400 /s"),
             ("smpRate='2' smpMod='SecPerSmp'", 1, &plain, "period: 2 s"),
-            (
-                "smpRate='100' smpMod='SmpPerSec'",
-                3,
-                &plain,
-                "period: 30 ms",
-            ),
+            ("smpRate='100' smpMod='SmpPerSec'", 3, &plain, "period: 30 ms"),
             ("smpRate='x'", 1, &plain, "rate: 4000 /s"),
         ] {
             let read = rate_of(attributes, per_packet, options);
             assert_eq!(read.value.line, line, "{attributes}");
         }
-        assert!(matches!(
-            rate_of("smpRate='80'", 1, &plain).note,
-            Note::Assumed(_)
-        ));
-        assert!(matches!(
-            rate_of("smpRate='80'", 1, &sixty).note,
-            Note::Follows(_)
-        ));
+        assert!(matches!(rate_of("smpRate='80'", 1, &plain).note, Note::Assumed(_)));
+        assert!(matches!(rate_of("smpRate='80'", 1, &sixty).note, Note::Follows(_)));
         // Too many for a period: 4000 of them at 50 Hz would be 200 000 a second.
         let odd = rate_of("smpRate='4000'", 1, &plain);
         assert_eq!(odd.value.line, "rate: 4000 /s");

@@ -72,10 +72,7 @@ fn clients<'a>(
 ) -> BTreeSet<(usize, Option<&'a str>)> {
     let mut found = BTreeSet::new();
     let enabled = child(report.element, "RptEnabled");
-    for element in enabled
-        .into_iter()
-        .flat_map(|own| children(own, "ClientLN"))
-    {
+    for element in enabled.into_iter().flat_map(|own| children(own, "ClientLN")) {
         let name = word(element, "iedName");
         match model.by_name.get(name) {
             Some(&device) if device != report.device => {
@@ -121,10 +118,7 @@ fn path(model: &Model<'_>, report: &Report<'_>) -> String {
     let device = model.devices[report.device].name;
     let (prefix, class, instance) = report.node;
     let name = word(report.element, "name");
-    format!(
-        "{device}/{}/{prefix}{class}{instance}.{name}",
-        report.logical
-    )
+    format!("{device}/{}/{prefix}{class}{instance}.{name}", report.logical)
 }
 
 /// Returns the flows of a report from an interface: of changes, and of its period.
@@ -172,12 +166,7 @@ fn of<'a>(
     if is_set(&["period"])
         && let Some(period) = milliseconds(element, "intgPd", notes)
     {
-        flows.push(flow(
-            "period",
-            "period",
-            period,
-            Note::Follows("intgPd".into()),
-        ));
+        flows.push(flow("period", "period", period, Note::Follows("intgPd".into())));
     }
     flows
 }
@@ -226,18 +215,12 @@ fn size<'a>(model: &Model<'a>, report: &Report<'a>, notes: &mut Notes) -> Value<
                 let words = format!("{} members, all in each report", members.len());
                 return Value::assumed(size, words);
             }
-            let text = format!(
-                "reports of {} may have {size} octets",
-                quote(&path(model, report))
-            );
+            let text = format!("reports of {} may have {size} octets", quote(&path(model, report)));
             notes.add(element, Code::TooLarge, text);
             Value::assumed(LARGEST, format!("the largest; {size} octets do not fit"))
         }
         Err(why) => {
-            let text = format!(
-                "the size of {} is not known: {why}",
-                quote(&path(model, report))
-            );
+            let text = format!("the size of {} is not known: {why}", quote(&path(model, report)));
             notes.add(element, Code::UnknownSize, text);
             Value::assumed(USUAL_SIZE, why)
         }

@@ -27,10 +27,7 @@ const MAX_HOLDERS: usize = 64;
 pub(super) fn listeners<'a>(model: &Model<'a>, notes: &mut Notes) -> Listeners<'a> {
     let mut found: Listeners<'a> = BTreeMap::new();
     for block in &model.blocks {
-        found
-            .entry(block.key())
-            .or_default()
-            .extend(named(model, block, notes));
+        found.entry(block.key()).or_default().extend(named(model, block, notes));
     }
     let holders = holders(model);
     for (device, own) in model.devices.iter().enumerate() {
@@ -104,10 +101,7 @@ fn sources<'a>(
     // Without a service type it may be the control block of a report.
     if known.is_empty() && attribute(reference, "serviceType").is_some() {
         let path = format!("{name}/{logical}/{block}");
-        let text = format!(
-            "the control block {} of a reference is not in the file",
-            quote(&path)
-        );
+        let text = format!("the control block {} of a reference is not in the file", quote(&path));
         notes.add(reference, Code::UnknownBlock, text);
     }
     known
@@ -122,10 +116,7 @@ fn by_data<'a>(
     reference: Element<'a>,
 ) -> Vec<BlockKey<'a>> {
     let part = attribute(reference, "daName");
-    let found = holders
-        .get(&(device, path(reference)))
-        .into_iter()
-        .flatten();
+    let found = holders.get(&(device, path(reference))).into_iter().flatten();
     let fits = |held: Option<&str>| part.is_none() || held.is_none() || part == held;
     found
         .filter(|(key, held)| kinds.contains(&key.0) && fits(*held))

@@ -253,10 +253,7 @@ fn count_of(at: Element<'_>) -> Result<Option<u64>, String> {
 fn check_depth(id: &str, depth: usize) -> Result<(), String> {
     let is_fine = depth <= MAX_DEPTH;
     is_fine.then_some(()).ok_or_else(|| {
-        format!(
-            "type {} is nested deeper than {MAX_DEPTH} levels, perhaps in itself",
-            quote(id)
-        )
+        format!("type {} is nested deeper than {MAX_DEPTH} levels, perhaps in itself", quote(id))
     })
 }
 
@@ -342,12 +339,8 @@ mod tests {
             </DataTypeTemplates></SCL>";
         let document = xml::parse(text).expect("XML");
         let templates = Templates::read(document.root_element());
-        let mut member = Member {
-            object: Some("H"),
-            attribute: Some("a"),
-            constraint: "MX",
-            is_element: false,
-        };
+        let mut member =
+            Member { object: Some("H"), attribute: Some("a"), constraint: "MX", is_element: false };
         // Three values of 3 octets in an array.
         assert_eq!(templates.size(Encoding::Ber, "L", &member), Ok(2 + 9));
         member.is_element = true;

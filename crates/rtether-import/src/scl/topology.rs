@@ -149,9 +149,7 @@ impl Topology {
     ) {
         let mut interfaces: BTreeMap<usize, usize> = BTreeMap::new();
         for number in used {
-            *interfaces
-                .entry(model.interfaces[*number].device)
-                .or_default() += 1;
+            *interfaces.entry(model.interfaces[*number].device).or_default() += 1;
         }
         let mut known: BTreeMap<usize, Node> = BTreeMap::new();
         for (number, interface) in model.interfaces.iter().enumerate() {
@@ -177,11 +175,7 @@ impl Topology {
                 continue;
             }
             let is_only = interfaces.get(&device) == Some(&1);
-            let name = if is_only {
-                own.to_owned()
-            } else {
-                format!("{own}.{}", interface.point)
-            };
+            let name = if is_only { own.to_owned() } else { format!("{own}.{}", interface.point) };
             self.nodes.push(Some(Node::Station(self.stations.len())));
             self.stations.push(Station {
                 name: names.take(&name),
@@ -206,12 +200,7 @@ impl Topology {
             } else {
                 used.extend(ends);
                 let subnetwork = model.interfaces[one.interface].subnetwork;
-                self.link(
-                    ends,
-                    subnetwork,
-                    Some(format!("cable {}", quote(name))),
-                    None,
-                );
+                self.link(ends, subnetwork, Some(format!("cable {}", quote(name))), None);
                 continue;
             };
             let text = format!("the cable {} {reason}", quote(name));
@@ -563,11 +552,7 @@ pub(super) fn rate(subnetwork: Element<'_>) -> Option<(Stated, &str)> {
         None => text,
     };
     let number = whole.parse::<u64>().ok();
-    let bits = |unit: u64| {
-        number?
-            .checked_mul(unit)
-            .filter(|bits| bits % 1_000_000 == 0)
-    };
+    let bits = |unit: u64| number?.checked_mul(unit).filter(|bits| bits % 1_000_000 == 0);
     let megabits = |unit| bits(unit).map(|bits| bits / 1_000_000);
     let known = |rate: &u64| RATES.contains(rate);
     let multiplier = attribute(element, "multiplier");

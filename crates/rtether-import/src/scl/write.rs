@@ -88,14 +88,7 @@ pub(super) fn write(
     for (number, flow) in published.flows.iter().enumerate() {
         let name = names.take(&flow.name);
         let network = &networks[flow.subnetwork];
-        let writer = FlowWriter {
-            flow,
-            name: &name,
-            topology,
-            options,
-            network,
-            duration,
-        };
+        let writer = FlowWriter { flow, name: &name, topology, options, network, duration };
         writer.write(&mut sheet, number);
     }
     sheet.line("");
@@ -125,28 +118,14 @@ fn networks(model: &Model<'_>, published: &Published, notes: &mut Notes) -> Vec<
             }
             Some((Stated::Wrong, text)) => {
                 bad(text, "none of Ethernet");
-                (
-                    USUAL_RATE,
-                    Note::Assumed("BitRate is none of Ethernet".into()),
-                )
+                (USUAL_RATE, Note::Assumed("BitRate is none of Ethernet".into()))
             }
-            None => (
-                USUAL_RATE,
-                Note::Assumed("the file states no BitRate".into()),
-            ),
+            None => (USUAL_RATE, Note::Assumed("the file states no BitRate".into())),
         };
-        networks.push(Network {
-            rate,
-            rate_note,
-            factor: 1,
-            flooded: 0,
-        });
+        networks.push(Network { rate, rate_note, factor: 1, flooded: 0 });
     }
     for (number, network) in networks.iter_mut().enumerate() {
-        let flows = published
-            .flows
-            .iter()
-            .filter(|flow| flow.subnetwork == number);
+        let flows = published.flows.iter().filter(|flow| flow.subnetwork == number);
         let (mut events, mut others) = (0_u128, 0_u128);
         for flow in flows {
             let load = load(flow, network.rate);
@@ -185,9 +164,7 @@ fn stacks(topology: &Topology, published: &Published, networks: &[Network]) -> S
         let own = flow.listeners.iter().map(|to| topology.station(*to));
         let unknown = topology.unknown(flow.subnetwork);
         let unknown = unknown.filter(|_| flow.listeners.is_empty());
-        let ends = own
-            .chain([topology.station(flow.talker), unknown])
-            .flatten();
+        let ends = own.chain([topology.station(flow.talker), unknown]).flatten();
         let ends: BTreeSet<usize> = ends.collect();
         let gap = time_between(flow, networks);
         let frames = flow.size.value.div_ceil(1400).max(1);
@@ -232,9 +209,7 @@ fn nodes(sheet: &mut Sheet, model: &Model<'_>, topology: &Topology, stacks: &Sta
     }
     for name in &topology.idle {
         let name = plain(name, 80);
-        sheet.line(&format!(
-            "  # left out, since no flow begins or ends there: {name}"
-        ));
+        sheet.line(&format!("  # left out, since no flow begins or ends there: {name}"));
     }
 }
 
@@ -256,19 +231,13 @@ fn switches(sheet: &mut Sheet, topology: &Topology, networks: &[Network]) {
             sheet.assumed(&ports, &key("ports"), why);
         }
         let why = "store and forward, time of the switch itself";
-        sheet.assumed(
-            "    latency: { unknown: 1 us .. 10 us }",
-            &key("latency"),
-            why,
-        );
+        sheet.assumed("    latency: { unknown: 1 us .. 10 us }", &key("latency"), why);
         sheet.assumed(
             "    queues: 8",
             &key("queues"),
             "one queue for each priority, highest first",
         );
-        let flooded = networks
-            .get(switch.subnetwork)
-            .map_or(0, |network| network.flooded);
+        let flooded = networks.get(switch.subnetwork).map_or(0, |network| network.flooded);
         if flooded <= FLOODED {
             let why = "no filters: multicast reaches every port";
             sheet.assumed("    multicast: unmanaged", &key("multicast"), why);
@@ -296,15 +265,8 @@ fn links(sheet: &mut Sheet, topology: &Topology, networks: &[Network], options: 
             None => network.rate,
         };
         let rate = words(megabits);
-        let standby = if link.is_standby {
-            ", standby: true"
-        } else {
-            ""
-        };
-        let line = format!(
-            "  - {{ ends: [{}, {}], rate: {rate}{standby} }}",
-            ends[0], ends[1]
-        );
+        let standby = if link.is_standby { ", standby: true" } else { "" };
+        let line = format!("  - {{ ends: [{}, {}], rate: {rate}{standby} }}", ends[0], ends[1]);
         let mut why = Vec::new();
         let mut known = Vec::new();
         match &link.source {
@@ -408,17 +370,12 @@ impl FlowWriter<'_> {
 
     fn station(&self, interface: usize) -> String {
         let station = self.topology.station(interface);
-        station.map_or_else(String::new, |station| {
-            self.topology.stations[station].name.clone()
-        })
+        station.map_or_else(String::new, |station| self.topology.stations[station].name.clone())
     }
 
     fn listeners(&self, sheet: &mut Sheet) {
         let names: BTreeSet<usize> = self.flow.listeners.iter().copied().collect();
-        let names: Vec<String> = names
-            .into_iter()
-            .map(|to| scalar(&self.station(to)))
-            .collect();
+        let names: Vec<String> = names.into_iter().map(|to| scalar(&self.station(to))).collect();
         if !names.is_empty() {
             sheet.line(&format!("    to: [{}]", names.join(", ")));
             return;

@@ -34,11 +34,8 @@ pub(crate) fn parse(text: &str) -> Result<Document<'_>, Refused> {
         what,
         remedy: NOT_A_PLANT,
     })?;
-    let options = ParsingOptions {
-        allow_dtd: false,
-        nodes_limit: MAX_NODES,
-        entity_resolver: None,
-    };
+    let options =
+        ParsingOptions { allow_dtd: false, nodes_limit: MAX_NODES, entity_resolver: None };
     let document =
         Document::parse_with_options(text, options).map_err(|error| explain(text, &error))?;
     // `is` walks over them to the root element.
@@ -60,10 +57,7 @@ fn explain(text: &str, error: &Error) -> Refused {
             remedy: "export the part of the plant you need",
         };
     }
-    if matches!(
-        error,
-        Error::UnclosedRootNode | Error::UnexpectedEndOfStream
-    ) {
+    if matches!(error, Error::UnclosedRootNode | Error::UnexpectedEndOfStream) {
         return Refused {
             line: Some(text.lines().count().max(1)),
             what: "the file ends before its last element".into(),
@@ -138,12 +132,7 @@ impl Tag {
     /// Reads a start tag up to its end, or to where it cannot be one.
     fn read(text: &str) -> Self {
         let octets = text.as_bytes();
-        let mut tag = Self {
-            length: octets.len(),
-            attributes: 0,
-            namespaces: 0,
-            is_closed: false,
-        };
+        let mut tag = Self { length: octets.len(), attributes: 0, namespaces: 0, is_closed: false };
         let mut quote = None;
         for (at, &octet) in octets.iter().enumerate().skip(1) {
             match (quote, octet) {
@@ -175,10 +164,7 @@ pub(crate) struct Lines(Vec<usize>);
 
 impl Lines {
     pub(crate) fn new(text: &str) -> Self {
-        let ends = text
-            .bytes()
-            .enumerate()
-            .filter(|(_, octet)| *octet == b'\n');
+        let ends = text.bytes().enumerate().filter(|(_, octet)| *octet == b'\n');
         Self(ends.map(|(at, _)| at).collect())
     }
 
@@ -271,11 +257,7 @@ mod tests {
             format!("<a{list}/>")
         };
         assert!(parse(&wide(MAX_ATTRIBUTES)).is_ok());
-        assert!(
-            refusal(&wide(MAX_ATTRIBUTES + 1))
-                .what
-                .contains("attributes")
-        );
+        assert!(refusal(&wide(MAX_ATTRIBUTES + 1)).what.contains("attributes"));
         let names: Vec<String> = (0..250).map(|n| format!(" xmlns:n{n}='u'")).collect();
         let names = names.concat();
         let many = "<c xmlns:m='u'/>".repeat(40_000);

@@ -76,9 +76,7 @@ pub(crate) fn ethernet(from: u8, to: u16, tag: Option<u16>, kind: u16, inside: &
 
 /// IPv4 between 10.0.0.FROM and 10.0.0.TO.
 pub(crate) fn ipv4(from: u8, to: u8, protocol: u8, inside: &[u8]) -> Vec<u8> {
-    let total = u16::try_from(20 + inside.len())
-        .expect("it fits")
-        .to_be_bytes();
+    let total = u16::try_from(20 + inside.len()).expect("it fits").to_be_bytes();
     let mut out = vec![0x45, 0, total[0], total[1], 0, 0, 0, 0, 64, protocol, 0, 0];
     out.extend([10, 0, 0, from, 10, 0, 0, to]);
     out.extend(inside);
@@ -89,11 +87,7 @@ pub(crate) fn ipv4(from: u8, to: u8, protocol: u8, inside: &[u8]) -> Vec<u8> {
 pub(crate) fn udp(from: u16, to: u16, payload: &[u8]) -> Vec<u8> {
     let mut out = from.to_be_bytes().to_vec();
     out.extend(to.to_be_bytes());
-    out.extend(
-        u16::try_from(8 + payload.len())
-            .expect("it fits")
-            .to_be_bytes(),
-    );
+    out.extend(u16::try_from(8 + payload.len()).expect("it fits").to_be_bytes());
     out.extend([0, 0]);
     out.extend(payload);
     out
@@ -113,11 +107,7 @@ pub(crate) fn element(tag: u8, content: &[u8]) -> Vec<u8> {
 /// What GOOSE and sampled values have before their message.
 pub(crate) fn iec61850(application: u16, message: &[u8]) -> Vec<u8> {
     let mut out = application.to_be_bytes().to_vec();
-    out.extend(
-        u16::try_from(8 + message.len())
-            .expect("it fits")
-            .to_be_bytes(),
-    );
+    out.extend(u16::try_from(8 + message.len()).expect("it fits").to_be_bytes());
     out.extend([0; 4]);
     out.extend(message);
     out

@@ -53,10 +53,7 @@ fn checked(result: Result<Plan, ImportError>, last: usize) -> Option<Plan> {
     let plan = match result {
         Ok(plan) => plan,
         Err(error) => {
-            assert!(
-                !error.what.is_empty() && !error.remedy.is_empty(),
-                "{error}"
-            );
+            assert!(!error.what.is_empty() && !error.remedy.is_empty(), "{error}");
             assert!(error.line != Some(0), "{error}");
             assert!(error.to_string().lines().count() == 1, "{error}");
             return None;

@@ -53,21 +53,14 @@ impl Bed {
                 host.name()
             ))?;
             center.run(&format!("ip link set {device} up"))?;
-            host.run(&format!(
-                "ip address add {}/24 dev {DEVICE}",
-                address_of(index)
-            ))?;
+            host.run(&format!("ip address add {}/24 dev {DEVICE}", address_of(index)))?;
             host.run(&format!("ip link set {DEVICE} up"))?;
             let address = inside(&host, || {
                 offloads_off(DEVICE)?;
                 Ok(Device::named(DEVICE)?.address())
             })?;
             hosts.push(host);
-            ports.push(Port {
-                station: NodeId(u32::from(index) + 1),
-                device,
-                address,
-            });
+            ports.push(Port { station: NodeId(u32::from(index) + 1), device, address });
         }
         // Static neighbor entries: no address resolution while measuring.
         for host in &hosts {
@@ -79,12 +72,7 @@ impl Bed {
                 ))?;
             }
         }
-        Ok(Self {
-            network: network(plan),
-            center,
-            hosts,
-            ports,
-        })
+        Ok(Self { network: network(plan), center, hosts, ports })
     }
 
     /// Returns the report, the datagrams sent and the stalls of their sender.
@@ -135,11 +123,7 @@ impl Bed {
         let mut options = Options::new(clock, 1);
         options.guard = guard;
         let emulator = Emulator::new(&self.network, &self.ports, options)?;
-        let placement = Placement {
-            core: Some(core),
-            priority: Some(50),
-            lock_memory: true,
-        };
+        let placement = Placement { core: Some(core), priority: Some(50), lock_memory: true };
         placement.apply()?;
         Ok(emulator)
     }

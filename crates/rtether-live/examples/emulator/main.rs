@@ -42,41 +42,11 @@ struct Plan {
 }
 
 const PLANS: [Plan; 5] = [
-    Plan {
-        name: "switch",
-        is_hub: false,
-        mbps: 100,
-        hosts: 4,
-        load: 50,
-    },
-    Plan {
-        name: "switch",
-        is_hub: false,
-        mbps: 100,
-        hosts: 2,
-        load: 90,
-    },
-    Plan {
-        name: "switch",
-        is_hub: false,
-        mbps: 10,
-        hosts: 4,
-        load: 50,
-    },
-    Plan {
-        name: "switch",
-        is_hub: false,
-        mbps: 1_000,
-        hosts: 2,
-        load: 20,
-    },
-    Plan {
-        name: "hub",
-        is_hub: true,
-        mbps: 10,
-        hosts: 10,
-        load: 50,
-    },
+    Plan { name: "switch", is_hub: false, mbps: 100, hosts: 4, load: 50 },
+    Plan { name: "switch", is_hub: false, mbps: 100, hosts: 2, load: 90 },
+    Plan { name: "switch", is_hub: false, mbps: 10, hosts: 4, load: 50 },
+    Plan { name: "switch", is_hub: false, mbps: 1_000, hosts: 2, load: 20 },
+    Plan { name: "hub", is_hub: true, mbps: 10, hosts: 10, load: 50 },
 ];
 
 fn main() -> Result<(), Failure> {
@@ -120,21 +90,11 @@ fn send(
     length: Duration,
 ) -> Result<(u64, u64), Failure> {
     // No real-time priority: its send times do not matter, and other threads need a core too.
-    let placement = Placement {
-        core: Some(0),
-        ..Placement::default()
-    };
+    let placement = Placement { core: Some(0), ..Placement::default() };
     placement.apply()?;
     let hosts = sockets.len() as u64;
-    let senders = if plan.is_hub {
-        1
-    } else {
-        i64::from(plan.hosts)
-    };
-    let mean = wire::occupancy(
-        Bytes::new(u64::midpoint(64, 1_518)),
-        BitRate::from_mbps(plan.mbps),
-    );
+    let senders = if plan.is_hub { 1 } else { i64::from(plan.hosts) };
+    let mean = wire::occupancy(Bytes::new(u64::midpoint(64, 1_518)), BitRate::from_mbps(plan.mbps));
     let gap = mean * 100 / (plan.load * senders);
     let mut dice = Dice(1);
     let payload = [0; 1_472];
@@ -191,9 +151,8 @@ struct Dice(u64);
 impl Dice {
     fn below(&mut self, limit: u64) -> u64 {
         let Self(state) = self;
-        *state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        *state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         u64::try_from((u128::from(*state) * u128::from(limit)) >> 64).unwrap_or(0)
     }
 
@@ -221,11 +180,7 @@ fn print(plan: &Plan, report: &EmulatorReport, sent: u64, sender_stalls: u64) {
         quantiles(&departures.all),
         quantiles(&departures.calm),
         quantiles(&departures.calm_returned),
-        format!(
-            "{}, {:.1}",
-            report.injected.late,
-            report.injected.lateness_max.as_us_f64()
-        ),
+        format!("{}, {:.1}", report.injected.late, report.injected.lateness_max.as_us_f64()),
         share(differing, frames),
         share(calm_differing, calm_frames),
     );
@@ -250,14 +205,8 @@ fn print(plan: &Plan, report: &EmulatorReport, sent: u64, sender_stalls: u64) {
 fn load(plan: &Plan, report: &EmulatorReport) -> f64 {
     let arrivals = report.recording.arrivals();
     let rate = BitRate::from_mbps(plan.mbps);
-    let times = arrivals
-        .iter()
-        .map(|arrival| wire::occupancy(arrival.frame.size, rate));
-    let senders = if plan.is_hub {
-        1.0
-    } else {
-        f64::from(plan.hosts)
-    };
+    let times = arrivals.iter().map(|arrival| wire::occupancy(arrival.frame.size, rate));
+    let senders = if plan.is_hub { 1.0 } else { f64::from(plan.hosts) };
     let (Some(first), Some(last)) = (arrivals.first(), arrivals.last()) else {
         return 0.0;
     };
@@ -293,12 +242,7 @@ fn differences(report: &EmulatorReport) -> (u64, u64, u64, u64) {
             calm_differing += u64::from(differs.is_ok());
         }
     }
-    (
-        comparison.differing,
-        comparison.frames,
-        calm_differing,
-        calm_frames,
-    )
+    (comparison.differing, comparison.frames, calm_differing, calm_frames)
 }
 
 fn percent(part: u64, whole: u64) -> f64 {

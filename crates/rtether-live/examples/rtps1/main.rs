@@ -94,11 +94,7 @@ impl Wish {
         let deadline = ms(9);
         let narrow = |at, usual| i32::try_from(number(arguments, at, usual)).unwrap_or(0);
         let qos = Qos {
-            reliability: if is_strict {
-                Reliability::Reliable
-            } else {
-                Reliability::BestEffort
-            },
+            reliability: if is_strict { Reliability::Reliable } else { Reliability::BestEffort },
             history: History::KeepAll,
             ownership: Ownership::Exclusive,
             strength: narrow(6, 1),
@@ -159,10 +155,7 @@ fn publish<T: Sample>(wish: &Wish) -> Outcome {
     wait(&mut domain, Duration::from_ms(300))?;
     for number in 1..=wish.count {
         let now = domain.now();
-        while publication
-            .publish(domain.participant_mut(), now, &T::new(number))
-            .is_err()
-        {
+        while publication.publish(domain.participant_mut(), now, &T::new(number)).is_err() {
             wait(&mut domain, Duration::from_ms(1))?;
         }
         wait(&mut domain, wish.period)?;
@@ -202,10 +195,7 @@ fn round_trips(wish: &Wish, is_echo: bool) -> Outcome {
     } else {
         (wish.topic.as_str(), back.as_str())
     };
-    let qos = Qos {
-        reliability: Reliability::Reliable,
-        ..wish.qos.clone()
-    };
+    let qos = Qos { reliability: Reliability::Reliable, ..wish.qos.clone() };
     let now = domain.now();
     let participant = domain.participant_mut();
     let made = Publication::create(participant, now, out, qos.clone());
@@ -230,11 +220,7 @@ fn round_trips(wish: &Wish, is_echo: bool) -> Outcome {
             let value = small::Numbered::new(number);
             out.publish(domain.participant_mut(), now, &value)?;
         }
-        let until = if is_echo {
-            Instant::NEVER
-        } else {
-            sent + wish.period
-        };
+        let until = if is_echo { Instant::NEVER } else { sent + wish.period };
         domain.step(until)?;
         let now = domain.now();
         while let Some(taken) = back.take(domain.participant_mut(), now) {
@@ -249,13 +235,7 @@ fn round_trips(wish: &Wish, is_echo: bool) -> Outcome {
     }
     spans.sort_unstable();
     let of = |share: usize| spans.get(spans.len() * share / 100).copied().unwrap_or(0);
-    println!(
-        "rtt {} of {} p50 {} p99 {} ns",
-        spans.len(),
-        wish.count,
-        of(50),
-        of(99)
-    );
+    println!("rtt {} of {} p50 {} p99 {} ns", spans.len(), wish.count, of(50), of(99));
     Ok(())
 }
 

@@ -4,11 +4,7 @@
 //! ```sh
 //! cargo run --release -p rtether-live --example rtps_peer -- sub --reliable
 //! ```
-#![allow(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "an example for the terminal"
-)]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example for the terminal")]
 
 mod options;
 mod rates;
@@ -76,10 +72,8 @@ fn main() -> ExitCode {
 }
 
 fn open(options: &Options) -> Result<Domain, Failure> {
-    let frames = |device: &String| EthernetOptions {
-        vlan: options.vlan,
-        ..EthernetOptions::on(device)
-    };
+    let frames =
+        |device: &String| EthernetOptions { vlan: options.vlan, ..EthernetOptions::on(device) };
     Ok(Domain::open(&DomainOptions {
         domain: options.domain,
         interface: options.interface,
@@ -87,11 +81,7 @@ fn open(options: &Options) -> Result<Domain, Failure> {
         multicast: options.multicast,
         loss: options.loss,
         ethernet: options.device.as_ref().map(frames),
-        waiting: if options.spins {
-            Waiting::Spin
-        } else {
-            Waiting::Block
-        },
+        waiting: if options.spins { Waiting::Spin } else { Waiting::Block },
         ..DomainOptions::default()
     })?)
 }
@@ -136,9 +126,7 @@ fn report(domain: &mut Domain, matched: &mut usize) {
 }
 
 fn end(domain: &Domain, options: &Options) -> Instant {
-    options
-        .for_s
-        .map_or(Instant::NEVER, |s| domain.now() + Duration::from_s(s))
+    options.for_s.map_or(Instant::NEVER, |s| domain.now() + Duration::from_s(s))
 }
 
 fn wait(domain: &mut Domain, matched: &mut usize, until: Instant) -> Result<(), Failure> {
@@ -231,10 +219,7 @@ fn subscribe(options: &Options) -> Result<(), Failure> {
         parameters: &[],
         judge: Judge::of::<ShapeType>(),
     });
-    let more = SubscriptionOptions {
-        filter,
-        ..SubscriptionOptions::default()
-    };
+    let more = SubscriptionOptions { filter, ..SubscriptionOptions::default() };
     let participant = domain.participant_mut();
     let mut subscription = Subscription::<ShapeType>::open(participant, now, topic, qos, more)?;
     let (mut matched, mut samples) = (0, 0);
@@ -302,11 +287,7 @@ fn echo(options: &Options) -> Result<(), Failure> {
             if taken.is_none() {
                 break;
             }
-            participant.write(
-                now,
-                pong.id(),
-                &rtether_rtps::engine::NewSample::value(&payload),
-            )?;
+            participant.write(now, pong.id(), &rtether_rtps::engine::NewSample::value(&payload))?;
         }
         participant.discard_events(|_| false);
         domain.flush()?;
@@ -328,9 +309,7 @@ fn ping(options: &Options) -> Result<(), Failure> {
     }
     let settled = domain.now() + SETTLE;
     wait(&mut domain, &mut matched, settled)?;
-    let value = Octets {
-        payload: vec![0; options.size],
-    };
+    let value = Octets { payload: vec![0; options.size] };
     let mut taken_ns = Vec::new();
     let total = usize::try_from(options.count)? + WARM_UP;
     for number in 0..total {
@@ -341,10 +320,7 @@ fn ping(options: &Options) -> Result<(), Failure> {
         while !came && domain.now() < patience {
             domain.step(patience)?;
             let now = domain.now();
-            came = domain
-                .participant_mut()
-                .take(now, pong.id(), |_, _, _| ())
-                .is_some();
+            came = domain.participant_mut().take(now, pong.id(), |_, _, _| ()).is_some();
         }
         if came && number >= WARM_UP {
             taken_ns.push((domain.now() - start).as_ns());
@@ -354,12 +330,7 @@ fn ping(options: &Options) -> Result<(), Failure> {
         wait(&mut domain, &mut matched, next)?;
     }
     taken_ns.sort_unstable();
-    let at = |part: usize| {
-        taken_ns
-            .get(taken_ns.len() * part / 1_000)
-            .copied()
-            .unwrap_or(0)
-    };
+    let at = |part: usize| taken_ns.get(taken_ns.len() * part / 1_000).copied().unwrap_or(0);
     let us = |ns: i64| format!("{}.{:03}", ns / 1_000, ns % 1_000);
     let (min, max) = (at(0), taken_ns.last().copied().unwrap_or(0));
     let line = [at(500), at(990), at(999), min, max].map(us).join(" ");

@@ -54,24 +54,17 @@ pub(crate) struct Options {
 }
 
 fn number<T: FromStr>(name: &str, text: &str) -> Result<T, String> {
-    text.parse()
-        .map_err(|_| format!("{name} does not take `{text}`"))
+    text.parse().map_err(|_| format!("{name} does not take `{text}`"))
 }
 
 fn ms(name: &str, text: &str) -> Result<Duration, String> {
     let ms: i64 = number(name, text)?;
-    Ok(if ms == 0 {
-        Duration::INFINITE
-    } else {
-        Duration::from_ms(ms)
-    })
+    Ok(if ms == 0 { Duration::INFINITE } else { Duration::from_ms(ms) })
 }
 
 fn word<T: Copy>(name: &str, text: &str, words: &[(&str, T)]) -> Result<T, String> {
     let found = words.iter().find(|(word, _)| *word == text);
-    found
-        .map(|(_, meaning)| *meaning)
-        .ok_or(format!("{name} does not take `{text}`"))
+    found.map(|(_, meaning)| *meaning).ok_or(format!("{name} does not take `{text}`"))
 }
 
 impl Options {

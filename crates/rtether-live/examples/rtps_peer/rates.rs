@@ -30,9 +30,7 @@ pub(crate) fn pump(options: &Options) -> Result<(), Failure> {
         domain.step(domain.now() + LOOK)?;
         report(&mut domain, &mut matched);
     }
-    let value = Octets {
-        payload: vec![0; options.size],
-    };
+    let value = Octets { payload: vec![0; options.size] };
     let (start, mut sent) = (domain.now(), 0_u64);
     while domain.now() < end {
         for _ in 0..options.batch {
@@ -66,10 +64,7 @@ pub(crate) fn drain(options: &Options) -> Result<(), Failure> {
         domain.step(end.min(domain.now() + LOOK))?;
         let now = domain.now();
         let participant = domain.participant_mut();
-        while participant
-            .take(now, subscription.id(), |_, _, _| ())
-            .is_some()
-        {
+        while participant.take(now, subscription.id(), |_, _, _| ()).is_some() {
             received += 1;
             first.get_or_insert(now);
             last = now;
@@ -82,8 +77,5 @@ pub(crate) fn drain(options: &Options) -> Result<(), Failure> {
 
 fn rate(what: &str, samples: u64, span: Duration) {
     let ms = u64::try_from(span.as_ns() / 1_000_000).unwrap_or(0);
-    println!(
-        "{what} {samples}, {} per second",
-        samples * 1_000 / ms.max(1)
-    );
+    println!("{what} {samples}, {} per second", samples * 1_000 / ms.max(1));
 }

@@ -50,9 +50,7 @@ impl Keeper {
             age < lifespan
         });
         // A shape in the encoding of another version is not published.
-        fresh
-            .filter_map(|(_, kept)| from_payload(&kept.payload).ok())
-            .collect()
+        fresh.filter_map(|(_, kept)| from_payload(&kept.payload).ok()).collect()
     }
 
     pub(crate) fn keep(&mut self, shape: &ShapeType) -> Result<(), Failure> {
@@ -60,10 +58,7 @@ impl Keeper {
         to_payload(shape, Encoding::Xcdr2, &mut payload).map_err(Failure::run)?;
         let key = key_hash(shape).map_err(Failure::run)?;
         let written_ns = now_ns();
-        let sample = Kept {
-            written_ns,
-            payload,
-        };
+        let sample = Kept { written_ns, payload };
         self.store.keep(key, sample).map_err(Failure::run)
     }
 
@@ -89,10 +84,7 @@ fn tell_of_damage(store: &Store, topic: &str) {
 
 /// Opens the first store that no other publisher has opened.
 fn free(folder: &Path, name: &str, is_synced: bool) -> Result<Store, StoreError> {
-    let options = StoreOptions {
-        is_synced,
-        ..StoreOptions::default()
-    };
+    let options = StoreOptions { is_synced, ..StoreOptions::default() };
     let mut number = 0;
     loop {
         let opened = Store::open(&folder.join(format!("{name}-{number}")), options);

@@ -6,11 +6,7 @@
 //! ```
 //!
 //! Exit codes: 0 success, 1 wrong command line, 2 start failed, 3 failed while running.
-#![allow(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "an example for the terminal"
-)]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example for the terminal")]
 
 mod keep;
 mod options;

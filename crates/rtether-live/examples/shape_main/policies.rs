@@ -9,8 +9,7 @@ use rtether_rtps::time::Duration;
 
 /// Parses a number.
 pub(crate) fn number<T: FromStr>(name: &str, text: &str) -> Result<T, String> {
-    text.parse()
-        .map_err(|_| format!("{name} does not take `{text}`"))
+    text.parse().map_err(|_| format!("{name} does not take `{text}`"))
 }
 
 /// Parses a nonnegative number of milliseconds.
@@ -21,19 +20,13 @@ pub(crate) fn ms(name: &str, text: &str) -> Result<Duration, String> {
 /// Parses milliseconds; 0 means infinite.
 fn ms_or_never(name: &str, text: &str) -> Result<Duration, String> {
     let span = ms(name, text)?;
-    Ok(if span == Duration::ZERO {
-        Duration::INFINITE
-    } else {
-        span
-    })
+    Ok(if span == Duration::ZERO { Duration::INFINITE } else { span })
 }
 
 /// Parses one of several words.
 pub(crate) fn word<T: Copy>(name: &str, text: &str, words: &[(&str, T)]) -> Result<T, String> {
     let found = words.iter().find(|(word, _)| *word == text);
-    found
-        .map(|(_, meaning)| *meaning)
-        .ok_or_else(|| format!("{name} does not take `{text}`"))
+    found.map(|(_, meaning)| *meaning).ok_or_else(|| format!("{name} does not take `{text}`"))
 }
 
 /// The policies without options.

@@ -13,20 +13,12 @@ pub(crate) fn line(text: Arguments<'_>) {
 
 /// Prints a shape, and the last octet of its payload.
 pub(crate) fn sample(topic: &str, shape: &ShapeType) {
-    let ShapeType {
-        color,
-        x,
-        y,
-        shapesize,
-        additional_payload_size,
-    } = shape;
+    let ShapeType { color, x, y, shapesize, additional_payload_size } = shape;
     match additional_payload_size.last() {
-        Some(last) => line(format_args!(
-            "{topic:<10} {color:<10} {x:03} {y:03} [{shapesize}] {{{last}}}"
-        )),
-        None => line(format_args!(
-            "{topic:<10} {color:<10} {x:03} {y:03} [{shapesize}]"
-        )),
+        Some(last) => {
+            line(format_args!("{topic:<10} {color:<10} {x:03} {y:03} [{shapesize}] {{{last}}}"))
+        }
+        None => line(format_args!("{topic:<10} {color:<10} {x:03} {y:03} [{shapesize}]")),
     }
 }
 

@@ -99,14 +99,8 @@ fn create(
         let publication = Publication::open(participant, now, &name, qos, more);
         let publication = publication.map_err(Failure::begin)?;
         session.writers.insert(publication.id(), name.clone());
-        print::line(format_args!(
-            "Create writer for topic: {name} color: {color}"
-        ));
-        let mut topic = Topic {
-            keeper: Keeper::open(options, &name)?,
-            name,
-            publication,
-        };
+        print::line(format_args!("Create writer for topic: {name} color: {color}"));
+        let mut topic = Topic { keeper: Keeper::open(options, &name)?, name, publication };
         if let Some(keeper) = &topic.keeper {
             for shape in keeper.left(options.qos.lifespan) {
                 publish(session, &mut topic.publication, &shape)?;
@@ -122,9 +116,7 @@ fn publish(
     publication: &mut Publication<ShapeType>,
     shape: &ShapeType,
 ) -> Result<(), Failure> {
-    until_there_is_room(session, |participant, now| {
-        publication.publish(participant, now, shape)
-    })
+    until_there_is_room(session, |participant, now| publication.publish(participant, now, shape))
 }
 
 /// Returns whether a coherent set begins with a round, and whether one ends with it.
@@ -160,9 +152,7 @@ fn end_sets(
     }
     for topic in topics.iter().filter(|_| group.is_none()) {
         let publication = &topic.publication;
-        until_there_is_room(session, |participant, now| {
-            publication.end_set(participant, now)
-        })?;
+        until_there_is_room(session, |participant, now| publication.end_set(participant, now))?;
     }
     print::line(format_args!("Finished Coherent Set"));
     Ok(())
@@ -210,10 +200,7 @@ fn end(
 ) -> Result<(), Failure> {
     for topic in topics.iter_mut() {
         for color in colors {
-            let key = ShapeType {
-                color: color.clone(),
-                ..ShapeType::default()
-            };
+            let key = ShapeType { color: color.clone(), ..ShapeType::default() };
             let now = session.domain.now();
             let participant = session.domain.participant_mut();
             let publication = &mut topic.publication;

@@ -46,13 +46,7 @@ impl Session {
         for topic in options.topics() {
             print::line(format_args!("Create topic: {topic}"));
         }
-        Ok(Self {
-            domain,
-            writers: BTreeMap::new(),
-            readers: BTreeMap::new(),
-            missed: 0,
-            is_over,
-        })
+        Ok(Self { domain, writers: BTreeMap::new(), readers: BTreeMap::new(), missed: 0, is_over })
     }
 
     /// Returns whether the run was interrupted.
@@ -85,15 +79,11 @@ impl Session {
             Event::ReaderUnmatched { writer, .. } => self.tell_readers(*writer, -1),
             Event::WriterMatched { reader, .. } => self.tell_writers(*reader, 1),
             Event::WriterUnmatched { reader, .. } => self.tell_writers(*reader, -1),
-            Event::OfferedIncompatible {
-                writer, policies, ..
-            } => {
+            Event::OfferedIncompatible { writer, policies, .. } => {
                 let topic = self.writers.get(writer);
                 incompatible("on_offered_incompatible_qos()", topic, policies);
             }
-            Event::RequestedIncompatible {
-                reader, policies, ..
-            } => {
+            Event::RequestedIncompatible { reader, policies, .. } => {
                 let topic = self.readers.get(reader);
                 incompatible("on_requested_incompatible_qos()", topic, policies);
             }
@@ -159,7 +149,5 @@ fn incompatible(function: &str, topic: Option<&String>, policies: &[Mismatch]) {
 
 fn missed(function: &str, topic: Option<&String>, (total, change): (u64, u32)) {
     let topic = name(topic);
-    print::line(format_args!(
-        "{function} {topic} : (total = {total}, change = {change})"
-    ));
+    print::line(format_args!("{function} {topic} : (total = {total}, change = {change})"));
 }

@@ -69,20 +69,14 @@ fn create(
         let (participant, qos) = (session.domain.participant_mut(), options.qos.clone());
         let suffix = if filter.is_some() { "_filtered" } else { "" };
         let filtered = format!("{name}{suffix}");
-        let parameters: Vec<&str> = filter
-            .iter()
-            .filter_map(|(_, one)| one.as_deref())
-            .collect();
+        let parameters: Vec<&str> = filter.iter().filter_map(|(_, one)| one.as_deref()).collect();
         let filter = filter.as_ref().map(|(expression, _)| NewFilter {
             topic: &filtered,
             expression,
             parameters: &parameters,
             judge: Judge::of::<ShapeType>(),
         });
-        let more = SubscriptionOptions {
-            filter,
-            subscriber: Some(subscriber),
-        };
+        let more = SubscriptionOptions { filter, subscriber: Some(subscriber) };
         let subscription = Subscription::open(participant, now, &name, qos, more);
         let subscription = subscription.map_err(|error| {
             if matches!(error, CreateError::Filter(_)) {
@@ -99,9 +93,7 @@ fn create(
 
 fn announce(options: &Options, round: u64) {
     if options.qos.presentation.is_ordered {
-        print::line(format_args!(
-            "Reading with ordered access, iteration {round}"
-        ));
+        print::line(format_args!("Reading with ordered access, iteration {round}"));
     }
     if options.qos.presentation.is_coherent {
         print::line(format_args!("Reading coherent sets, iteration {round}"));

@@ -47,11 +47,7 @@ pub(super) fn deserialize(
     value: *mut c_void,
     user: User,
 ) -> Result<(), CdrError> {
-    let mut reading = Reading {
-        decoder,
-        failed: None,
-        is_refused: false,
-    };
+    let mut reading = Reading { decoder, failed: None, is_refused: false };
     let reader = (&raw mut reading).cast::<CdrReader>();
     let _lent = Lent::new(reader);
     // SAFETY: the application has provided the function for this; the reader lives until it
@@ -132,10 +128,7 @@ pub unsafe extern "C" fn rtether_cdr_get_bool(reader: *mut CdrReader, value: *mu
         let offset = decoder.position();
         match decoder.u8()? {
             truth @ (0 | 1) => Ok(i32::from(truth)),
-            other => Err(CdrError {
-                offset,
-                kind: CdrErrorKind::Bool(other),
-            }),
+            other => Err(CdrError { offset, kind: CdrErrorKind::Bool(other) }),
         }
     };
     // SAFETY: guaranteed by the caller.
@@ -216,14 +209,7 @@ pub unsafe extern "C" fn rtether_cdr_get_string(
         let offset = decoder.position();
         let text = decoder.str()?;
         // SAFETY: the caller guarantees `capacity` octets there.
-        unsafe {
-            copy(
-                text.as_bytes(),
-                buffer.cast(),
-                capacity.saturating_sub(1),
-                offset,
-            )
-        }?;
+        unsafe { copy(text.as_bytes(), buffer.cast(), capacity.saturating_sub(1), offset) }?;
         Ok(text.len())
     };
     let mut len = 0;
@@ -280,11 +266,7 @@ pub unsafe extern "C" fn rtether_cdr_get_raw(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_cdr_get_align(reader: *mut CdrReader, alignment: usize) -> Status {
     if !matches!(alignment, 1 | 2 | 4 | 8) {
-        return guard(|| {
-            Err(Failure::argument(format!(
-                "no alignment of {alignment} octets"
-            )))
-        });
+        return guard(|| Err(Failure::argument(format!("no alignment of {alignment} octets"))));
     }
     let mut none = ();
     // SAFETY: guaranteed by the caller.

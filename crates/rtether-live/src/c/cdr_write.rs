@@ -43,11 +43,7 @@ pub(super) fn serialize(
     value: *const c_void,
     user: User,
 ) -> Result<(), Failure> {
-    let mut writing = Writing {
-        encoder,
-        failed: None,
-        is_refused: false,
-    };
+    let mut writing = Writing { encoder, failed: None, is_refused: false };
     let writer = (&raw mut writing).cast::<CdrWriter>();
     let _lent = Lent::new(writer);
     // SAFETY: the application has provided the function for this; the writer lives until it

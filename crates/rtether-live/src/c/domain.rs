@@ -97,10 +97,7 @@ unsafe fn options(
     let given = unsafe { read(given, DEFAULTS) }?;
     let domain = u16::try_from(given.domain);
     let unknown = |_| Failure::argument(format!("domain {} does not exist", given.domain));
-    let all = [
-        (ProtocolVersion::Rtps2_5 as i32, false),
-        (ProtocolVersion::Rtps1_0 as i32, true),
-    ];
+    let all = [(ProtocolVersion::Rtps2_5 as i32, false), (ProtocolVersion::Rtps1_0 as i32, true)];
     let is_v1 = choice(given.protocol, "protocol", &all)?;
     let mut usual = DomainOptions::default();
     let mut lease = span(given.lease_ns, "lease_ns")?;

@@ -120,11 +120,8 @@ impl InstanceType {
         let options = unsafe { read(options, DEFAULTS) }?;
         // SAFETY: guaranteed by the caller.
         let name = unsafe { text(options.name, "the name of the type") }?;
-        let value_size = if options.value_size == 0 {
-            options.max_size
-        } else {
-            options.value_size
-        };
+        let value_size =
+            if options.value_size == 0 { options.max_size } else { options.value_size };
         if options.max_size == 0 || options.max_size.max(value_size) > VALUE_MAX {
             let text = format!("values have 1 to {VALUE_MAX} octets, on the wire and in memory");
             return Err(Failure::argument(text));
@@ -136,11 +133,9 @@ impl InstanceType {
         }
         let key = match (options.serialize_key, options.deserialize_key) {
             (None, None) => None,
-            (Some(serialize), Some(deserialize)) if options.key_max_size > 0 => Some(KeyFns {
-                serialize,
-                deserialize,
-                is_short: options.key_max_size <= HASH_LEN,
-            }),
+            (Some(serialize), Some(deserialize)) if options.key_max_size > 0 => {
+                Some(KeyFns { serialize, deserialize, is_short: options.key_max_size <= HASH_LEN })
+            }
             _ => {
                 let text = "a key needs `serialize_key`, `deserialize_key` and `key_max_size`";
                 return Err(Failure::argument(text));
@@ -148,10 +143,7 @@ impl InstanceType {
         };
         let all = [
             (TypeExtensibility::Final as i32, Extensibility::Final),
-            (
-                TypeExtensibility::Appendable as i32,
-                Extensibility::Appendable,
-            ),
+            (TypeExtensibility::Appendable as i32, Extensibility::Appendable),
         ];
         Ok(Self {
             name: name.to_owned(),

@@ -65,17 +65,12 @@ pub(super) unsafe fn copy_text(
         return Err(Failure::argument("the buffer is NULL"));
     }
     if text.len() >= capacity {
-        let text = format!(
-            "the buffer has {capacity} octets, {} are needed",
-            text.len() + 1
-        );
+        let text = format!("the buffer has {capacity} octets, {} are needed", text.len() + 1);
         return Err(Failure::new(Status::TooLong, text));
     }
     // SAFETY: not NULL, and there is room for the text and its NUL.
     unsafe {
-        buffer
-            .cast::<u8>()
-            .copy_from_nonoverlapping(text.as_ptr(), text.len());
+        buffer.cast::<u8>().copy_from_nonoverlapping(text.as_ptr(), text.len());
         buffer.cast::<u8>().add(text.len()).write(0);
     }
     Ok(())
@@ -142,9 +137,7 @@ unsafe fn put<T: Grows>(place: *mut T, size: usize, value: T) {
     let from = (&raw const value).cast::<u8>();
     // SAFETY: at most the size of each side is copied; they do not overlap.
     unsafe {
-        place
-            .cast::<u8>()
-            .copy_from_nonoverlapping(from, size.min(size_of::<T>()));
+        place.cast::<u8>().copy_from_nonoverlapping(from, size.min(size_of::<T>()));
         place.cast::<usize>().write(size);
     }
 }
@@ -165,9 +158,7 @@ pub(super) unsafe fn read<T: Grows>(place: *const T, defaults: T) -> Result<T, F
     let mut value = defaults;
     // SAFETY: both have at least as many octets, and every bit pattern is valid.
     unsafe {
-        (&raw mut value)
-            .cast::<u8>()
-            .copy_from_nonoverlapping(place.cast(), size.min(own));
+        (&raw mut value).cast::<u8>().copy_from_nonoverlapping(place.cast(), size.min(own));
     }
     // SAFETY: the caller has given `size` as its size.
     let more = |at| unsafe { place.cast::<u8>().add(at).read() };

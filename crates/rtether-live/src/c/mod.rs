@@ -10,10 +10,7 @@
 //! refuses further calls. A domain admits one thread at a time, which may call it again from
 //! callbacks; no lock blocks. Handles are looked up and never dereferenced. Enumerations are passed
 //! as integers and checked. Extensible structures begin with their size.
-#![allow(
-    unreachable_pub,
-    reason = "what is public here is reached by its symbol, not by its path"
-)]
+#![allow(unreachable_pub, reason = "what is public here is reached by its symbol, not by its path")]
 #![allow(
     clippy::missing_safety_doc,
     reason = "callers are C programs; what they have to keep to is said once, in the header's preamble"

@@ -101,10 +101,7 @@ impl Monitor {
             Err(thread) if thread == here => false,
             Err(_) => return None,
         };
-        Some(Inside {
-            domain: self,
-            is_outermost,
-        })
+        Some(Inside { domain: self, is_outermost })
     }
 
     /// Returns and clears a request to stop from a signal handler or another thread.

@@ -78,18 +78,12 @@ pub(super) fn shared_qos(
 ) -> Result<(), Failure> {
     let all = [
         (ReliabilityKind::BestEffort as i32, Reliability::BestEffort),
-        (
-            ReliabilityKind::StrictReliable as i32,
-            Reliability::Reliable,
-        ),
+        (ReliabilityKind::StrictReliable as i32, Reliability::Reliable),
     ];
     qos.reliability = choice(reliability, "reliability", &all)?;
     let all = [
         (DurabilityKind::Volatile as i32, Durability::Volatile),
-        (
-            DurabilityKind::TransientLocal as i32,
-            Durability::TransientLocal,
-        ),
+        (DurabilityKind::TransientLocal as i32, Durability::TransientLocal),
     ];
     qos.durability = choice(durability, "durability", &all)?;
     let all = [
@@ -113,15 +107,10 @@ pub(super) fn check_v1(qos: &Qos) -> Result<(), Failure> {
         ),
         (!qos.lifespan.is_infinite(), "`lifespan_ns`"),
         (!qos.partitions.is_empty(), "`partitions`"),
-        (
-            !qos.representations.contains(&Representation::Xcdr1),
-            "`encoding` other than XCDR1",
-        ),
+        (!qos.representations.contains(&Representation::Xcdr1), "`encoding` other than XCDR1"),
     ];
     let lacks = lacking.iter().find(|(is_wanted, _)| *is_wanted);
-    lacks.map_or(Ok(()), |(_, what)| {
-        Err(Failure::argument(format!("RTPS 1.0 has no {what}")))
-    })
+    lacks.map_or(Ok(()), |(_, what)| Err(Failure::argument(format!("RTPS 1.0 has no {what}"))))
 }
 
 /// Returns the encoding with this number.

@@ -110,9 +110,7 @@ pub extern "C" fn rtether_publication_destroy(publication: *mut PublicationHandl
 /// Sends the current value of the publication's instance.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_publication_send(publication: *mut PublicationHandle) -> Status {
-    on(publication, |this, _| {
-        this.write(ChangeKind::Alive, this.writer.instance)
-    })
+    on(publication, |this, _| this.write(ChangeKind::Alive, this.writer.instance))
 }
 
 /// Sends a value.
@@ -130,9 +128,7 @@ pub unsafe extern "C" fn rtether_publication_dispose(
     publication: *mut PublicationHandle,
     value: *const c_void,
 ) -> Status {
-    on(publication, |this, _| {
-        this.write(ChangeKind::Disposed, value)
-    })
+    on(publication, |this, _| this.write(ChangeKind::Disposed, value))
 }
 
 /// Unregisters the instance of the value: this publication no longer writes it. RTPS 1.0 has no
@@ -142,9 +138,7 @@ pub unsafe extern "C" fn rtether_publication_unregister(
     publication: *mut PublicationHandle,
     value: *const c_void,
 ) -> Status {
-    on(publication, |this, _| {
-        this.write(ChangeKind::Unregistered, value)
-    })
+    on(publication, |this, _| this.write(ChangeKind::Unregistered, value))
 }
 
 /// Gets the number of matched subscriptions.
@@ -154,11 +148,7 @@ pub unsafe extern "C" fn rtether_publication_matched(
     count: *mut usize,
 ) -> Status {
     let tell = |this: &Publication, domain: &Monitor| {
-        let matched = domain
-            .core()?
-            .live()?
-            .participant()
-            .readers_of(this.writer.id);
+        let matched = domain.core()?.live()?.participant().readers_of(this.writer.id);
         // SAFETY: guaranteed by the caller.
         unsafe { answer(count, matched) }
     };

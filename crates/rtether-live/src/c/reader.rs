@@ -163,10 +163,7 @@ impl Reader {
         // SAFETY: guaranteed by the caller.
         let type_name = unsafe { text(options.type_name, "the name of the type") }?;
         let all = [
-            (
-                SubscriptionMode::Immediate as i32,
-                SubscriptionMode::Immediate,
-            ),
+            (SubscriptionMode::Immediate as i32, SubscriptionMode::Immediate),
             (SubscriptionMode::Pulled as i32, SubscriptionMode::Pulled),
         ];
         let mode = choice(options.mode, "mode", &all)?;
@@ -178,10 +175,7 @@ impl Reader {
         let deadline = qos.deadline;
         let now = live.now();
         let kind = InstanceType::find(types, type_name)?;
-        let mut own = options
-            .instance
-            .is_null()
-            .then(|| Room::new(kind.value_size));
+        let mut own = options.instance.is_null().then(|| Room::new(kind.value_size));
         let instance = own.as_mut().map_or(options.instance, Room::cleared);
         let room = RefCell::new(Room::new(kind.value_size));
         let name = TopicName { topic, type_name };
@@ -268,9 +262,7 @@ impl Reader {
                     // SAFETY: the application has provided as many octets, and the memory of the
                     // library does not overlap.
                     unsafe {
-                        value
-                            .cast::<u8>()
-                            .copy_from(place.cast(), self.kind.value_size);
+                        value.cast::<u8>().copy_from(place.cast(), self.kind.value_size);
                     };
                 }
                 return taken;
@@ -320,11 +312,8 @@ impl Reader {
             return false;
         }
         let passed = (now - self.first_due.get()).as_ns() / self.deadline.as_ns();
-        let step = passed
-            .saturating_add(1)
-            .saturating_mul(self.deadline.as_ns());
-        self.first_due
-            .set(self.first_due.get() + Duration::from_ns(step));
+        let step = passed.saturating_add(1).saturating_mul(self.deadline.as_ns());
+        self.first_due.set(self.first_due.get() + Duration::from_ns(step));
         self.first_missed.set(self.first_missed.get() + 1);
         true
     }

@@ -57,10 +57,7 @@ pub(super) struct Failure {
 
 impl Failure {
     pub(super) fn new(status: Status, text: impl Into<Cow<'static, str>>) -> Self {
-        Self {
-            status,
-            text: text.into(),
-        }
+        Self { status, text: text.into() }
     }
 
     pub(super) fn argument(text: impl Into<Cow<'static, str>>) -> Self {

@@ -142,11 +142,7 @@ pub unsafe extern "C" fn rtether_subscription_matched(
     count: *mut usize,
 ) -> Status {
     let say = |this: &Subscription, domain: &Monitor| {
-        let matched = domain
-            .core()?
-            .live()?
-            .participant()
-            .writers_of(this.reader.id);
+        let matched = domain.core()?.live()?.participant().writers_of(this.reader.id);
         // SAFETY: guaranteed by the caller.
         unsafe { answer(count, matched) }
     };

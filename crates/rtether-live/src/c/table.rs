@@ -105,11 +105,7 @@ pub(super) fn register<H: Handle>(thing: Arc<H::Object>) -> Result<*mut H, Failu
         let state = place.state.load(Ordering::Relaxed);
         let (order, failed) = (Ordering::Acquire, Ordering::Relaxed);
         let is_free = state & IS_TAKEN == 0;
-        let taken = || {
-            place
-                .state
-                .compare_exchange(state, state | IS_TAKEN, order, failed)
-        };
+        let taken = || place.state.compare_exchange(state, state | IS_TAKEN, order, failed);
         if !is_free || taken().is_err() {
             continue;
         }
@@ -117,9 +113,7 @@ pub(super) fn register<H: Handle>(thing: Arc<H::Object>) -> Result<*mut H, Failu
         H::of(&thing).store(handle, Ordering::Relaxed);
         let thing = Arc::into_raw(thing).cast_mut();
         place.thing.store(thing.cast(), Ordering::Relaxed);
-        place
-            .forks
-            .store(FORKS.load(Ordering::Relaxed), Ordering::Relaxed);
+        place.forks.store(FORKS.load(Ordering::Relaxed), Ordering::Relaxed);
         let made = state | IS_TAKEN | LIVES | (H::KIND << KIND_AT);
         place.state.store(made, Ordering::Release);
         return Ok(handle);
@@ -159,9 +153,7 @@ pub(super) fn find<H: Handle>(handle: *const H) -> Result<Arc<H::Object>, Failur
     loop {
         let (place, state) = living(handle)?;
         let (order, failed) = (Ordering::AcqRel, Ordering::Relaxed);
-        let pinned = place
-            .state
-            .compare_exchange_weak(state, state + 1, order, failed);
+        let pinned = place.state.compare_exchange_weak(state, state + 1, order, failed);
         if pinned.is_err() {
             continue;
         }
@@ -189,9 +181,7 @@ pub(super) fn remove<H: Handle>(handle: *const H) -> Result<(), Failure> {
     loop {
         let (place, state) = living(handle)?;
         let (order, failed) = (Ordering::AcqRel, Ordering::Relaxed);
-        let ended = place
-            .state
-            .compare_exchange_weak(state, state & !LIVES, order, failed);
+        let ended = place.state.compare_exchange_weak(state, state & !LIVES, order, failed);
         if ended.is_ok() {
             if state & PINS == 0 {
                 release::<H>(place);
@@ -233,8 +223,5 @@ pub(super) fn takes_stop<H: Handle>(thing: &H::Object) -> bool {
         return false;
     }
     let order = Ordering::Relaxed;
-    place
-        .stop
-        .compare_exchange(own + 1, 0, order, order)
-        .is_ok()
+    place.stop.compare_exchange(own + 1, 0, order, order).is_ok()
 }

@@ -33,12 +33,7 @@ struct Shape {
 
 impl Shape {
     fn new(color: &str, len: usize) -> Self {
-        let mut shape = Self {
-            color: [0; 16],
-            numbers: [1, -2, 30],
-            octets: [0; 8],
-            len,
-        };
+        let mut shape = Self { color: [0; 16], numbers: [1, -2, 30], octets: [0; 8], len };
         shape.color[..color.len()].copy_from_slice(color.as_bytes());
         shape.octets[..len].copy_from_slice(&[7; 8][..len]);
         shape
@@ -111,11 +106,7 @@ fn kind(key_is_short: bool) -> InstanceType {
         value_size: size_of::<Shape>(),
         serialize: Some(put),
         deserialize: Some(get),
-        key: Some(KeyFns {
-            serialize: put_color,
-            deserialize: get_color,
-            is_short: key_is_short,
-        }),
+        key: Some(KeyFns { serialize: put_color, deserialize: get_color, is_short: key_is_short }),
         extensibility: rtether_rtps::cdr::Extensibility::Appendable,
         user: std::ptr::null_mut(),
     }
@@ -147,13 +138,8 @@ fn payloads_and_keys_are_those_of_the_derived_type() {
 
             for is_bare in [false, true] {
                 theirs.clear();
-                kind.write_key_payload(value, encoding, is_bare, &mut ours)
-                    .unwrap();
-                let to_key_payload = if is_bare {
-                    to_bare_key_payload
-                } else {
-                    to_key_payload
-                };
+                kind.write_key_payload(value, encoding, is_bare, &mut ours).unwrap();
+                let to_key_payload = if is_bare { to_bare_key_payload } else { to_key_payload };
                 to_key_payload(&shape.of_rust(), encoding, &mut theirs).unwrap();
                 let (start, rest) = ours.split_at(theirs.len());
                 assert!(start == theirs && rest.iter().all(|one| *one == 0));
@@ -176,8 +162,7 @@ fn octets_without_sense_are_refused() {
     let kind = kind(false);
     let shape = Shape::new("BLUE", 8);
     let mut payload = Vec::new();
-    kind.write((&raw const shape).cast(), Encoding::Xcdr1, &mut payload)
-        .unwrap();
+    kind.write((&raw const shape).cast(), Encoding::Xcdr1, &mut payload).unwrap();
     for len in 0..payload.len() {
         // In XCDR1 the last member may be missing, as from older programs.
         let end_of_numbers = 4 + 12 + 12;
@@ -211,11 +196,8 @@ fn values_above_the_limit_are_refused() {
 }
 
 fn open(domain: u16) -> Arc<Monitor> {
-    let options = DomainOptions {
-        domain,
-        interface: Some(Ipv4Addr::LOCALHOST),
-        ..DomainOptions::default()
-    };
+    let options =
+        DomainOptions { domain, interface: Some(Ipv4Addr::LOCALHOST), ..DomainOptions::default() };
     Arc::new(Monitor::new(Domain::open(&options).unwrap(), None))
 }
 
@@ -260,9 +242,7 @@ fn threads_that_use_and_destroy_a_handle_agree() {
     for round in 0..20 {
         let domain = open(100);
         let kept = Arc::downgrade(&domain);
-        let handle = register::<DomainHandle>(domain)
-            .unwrap()
-            .expose_provenance();
+        let handle = register::<DomainHandle>(domain).unwrap().expose_provenance();
         let start = std::sync::Barrier::new(4);
         let destroyed = std::sync::atomic::AtomicU32::new(0);
         std::thread::scope(|scope| {
@@ -295,19 +275,13 @@ fn the_text_of_an_error_stays_where_it_is() {
         fail(&failure);
         assert_eq!(rtether_last_error(), first);
         // SAFETY: the address is that of this thread's text, which ends with a zero.
-        unsafe { CStr::from_ptr(first) }
-            .to_str()
-            .unwrap()
-            .to_owned()
+        unsafe { CStr::from_ptr(first) }.to_str().unwrap().to_owned()
     };
     assert_eq!(said(Failure::argument("one")), "one");
     assert_eq!(said(Failure::argument("a longer\0 one")), "a longer one");
     assert_eq!(said(Failure::quiet(Status::Empty)), "a longer one");
     // Two octets each: the last one that is cut in half is left out.
-    assert_eq!(
-        said(Failure::argument("\u{e9}".repeat(5_000))),
-        "\u{e9}".repeat(511)
-    );
+    assert_eq!(said(Failure::argument("\u{e9}".repeat(5_000))), "\u{e9}".repeat(511));
     let elsewhere = std::thread::spawn(|| rtether_last_error().addr()).join();
     assert_ne!(elsewhere.unwrap(), first.addr());
 }

@@ -42,17 +42,11 @@ impl Told {
 
     fn of_counterpart(kind: EventKind, guid: Guid) -> Self {
         let guid = guid.octets();
-        Self {
-            guid,
-            ..Self::new(kind)
-        }
+        Self { guid, ..Self::new(kind) }
     }
 
     fn of_address(kind: EventKind, address: Origin) -> Self {
-        Self {
-            text: address.to_string(),
-            ..Self::new(kind)
-        }
+        Self { text: address.to_string(), ..Self::new(kind) }
     }
 
     /// Converts an event of the engine; publications and subscriptions are identified by their
@@ -61,10 +55,9 @@ impl Told {
         let publication = |id| core.writers.iter().position(|one| one.id == id);
         let subscription = |id| core.readers.iter().position(|one| one.id == id);
         match event {
-            Event::ParticipantFound { prefix, name } => Self {
-                text: name,
-                ..Self::of_participant(EventKind::ParticipantFound, prefix)
-            },
+            Event::ParticipantFound { prefix, name } => {
+                Self { text: name, ..Self::of_participant(EventKind::ParticipantFound, prefix) }
+            }
             Event::ParticipantLost { prefix, why } => {
                 let kind = match why {
                     Parting::Left => EventKind::ParticipantLeft,
@@ -93,20 +86,12 @@ impl Told {
                 subscription: subscription(reader),
                 ..Self::of_counterpart(EventKind::Unmatched, writer)
             },
-            Event::OfferedIncompatible {
-                writer,
-                reader,
-                policies,
-            } => Self {
+            Event::OfferedIncompatible { writer, reader, policies } => Self {
                 publication: publication(writer),
                 text: joined(&policies),
                 ..Self::of_counterpart(EventKind::Incompatible, reader)
             },
-            Event::RequestedIncompatible {
-                reader,
-                writer,
-                policies,
-            } => Self {
+            Event::RequestedIncompatible { reader, writer, policies } => Self {
                 subscription: subscription(reader),
                 text: joined(&policies),
                 ..Self::of_counterpart(EventKind::Incompatible, writer)

@@ -62,15 +62,13 @@ impl InstanceType {
         self.key?;
         let kind = Arc::clone(self);
         let room = Mutex::new(Room::new(self.value_size));
-        Some(KeyOf::Closure(Arc::new(
-            move |payload: &[u8], is_key, key: &mut Vec<u8>| {
-                let mut room = room.lock().ok()?;
-                let value = room.cleared();
-                kind.read(payload, is_key, value).ok()?;
-                let (representation, _) = Representation::split(payload).ok()?;
-                kind.write_key(value, representation.encoding, key).ok()?
-            },
-        )))
+        Some(KeyOf::Closure(Arc::new(move |payload: &[u8], is_key, key: &mut Vec<u8>| {
+            let mut room = room.lock().ok()?;
+            let value = room.cleared();
+            kind.read(payload, is_key, value).ok()?;
+            let (representation, _) = Representation::split(payload).ok()?;
+            kind.write_key(value, representation.encoding, key).ok()?
+        })))
     }
 
     /// Writes the payload of a value.
@@ -107,11 +105,7 @@ impl InstanceType {
             };
             let content =
                 |encoder: &mut Encoder<'_>| serialize(encoder, key.serialize, value, self.user);
-            if is_bare {
-                content(encoder)
-            } else {
-                inside(encoder, self.extensibility, content)
-            }
+            if is_bare { content(encoder) } else { inside(encoder, self.extensibility, content) }
         })?;
         payload.resize(payload.len().max(KEY_MIN), 0);
         Ok(())
@@ -129,11 +123,7 @@ impl InstanceType {
         payload.clear();
         payload.extend_from_slice(&[high, low, 0, 0]);
         // The length that precedes the members of an appendable type is not part of `max_size`.
-        let own = if representation.form == Form::Delimited {
-            4
-        } else {
-            0
-        };
+        let own = if representation.form == Form::Delimited { 4 } else { 0 };
         let limit = self.max_size.saturating_add(own);
         let mut encoder = Encoder::new(payload, encoding, order).with_limit(limit);
         content(&mut encoder)?;
@@ -194,10 +184,7 @@ impl InstanceType {
         }
         // The length before the key members of an appendable type is optional.
         let form = Form::Plain;
-        let plain = Representation {
-            form,
-            ..representation
-        };
+        let plain = Representation { form, ..representation };
         self.read_key(body, plain, value).or(declared)
     }
 
@@ -256,11 +243,8 @@ impl InstanceType {
         if !payload.is_empty() {
             return self.read(payload, true, value).is_ok();
         }
-        let canonical = Representation {
-            encoding: Encoding::Xcdr2,
-            form: Form::Plain,
-            order: ByteOrder::Big,
-        };
+        let canonical =
+            Representation { encoding: Encoding::Xcdr2, form: Form::Plain, order: ByteOrder::Big };
         self.read_key(key, canonical, value).is_ok()
     }
 }

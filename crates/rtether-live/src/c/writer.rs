@@ -169,12 +169,7 @@ fn timer(options: &PublicationOptions, now: Instant) -> Result<Option<Timer>, Fa
         let text = "a send callback needs `period_ns` and `instance`";
         return Err(Failure::argument(text));
     }
-    Ok(Some(Timer {
-        call,
-        user: options.user,
-        period,
-        next: Cell::new(now + period),
-    }))
+    Ok(Some(Timer { call, user: options.user, period, next: Cell::new(now + period) }))
 }
 
 impl Writer {
@@ -243,17 +238,11 @@ impl Writer {
         } else {
             let is_bare = live.participant_mut().wants_bare_keys(self.id);
             let encoding = self.encoding;
-            self.kind
-                .write_key_payload(value, encoding, is_bare, payload)?;
+            self.kind.write_key_payload(value, encoding, is_bare, payload)?;
         }
         let key_hash = self.kind.write_key(value, self.encoding, key)?;
         let now = live.now();
-        let sample = NewSample {
-            kind: change,
-            payload,
-            key,
-            key_hash,
-        };
+        let sample = NewSample { kind: change, payload, key, key_hash };
         live.participant_mut().write(now, self.id, &sample)?;
         Ok(live.flush()?)
     }

@@ -151,11 +151,7 @@ impl Bench {
         let far = Namespace::create(&format!("{name}b"))?;
         join(DEVICE, [(&near, NEAR), (&far, FAR)])?;
         let addresses = [hardware_address(&near)?, hardware_address(&far)?];
-        Ok(Self {
-            near,
-            far,
-            addresses,
-        })
+        Ok(Self { near, far, addresses })
     }
 
     /// Measures until all round trips are done or `stop` is set.
@@ -174,13 +170,7 @@ impl Bench {
         std::thread::scope(|scope| {
             let watchers = plan.placements.map(|placement| {
                 let priority = placement.priority.or(Some(1));
-                Watcher::start(
-                    Placement {
-                        priority,
-                        ..placement
-                    },
-                    clock,
-                )
+                Watcher::start(Placement { priority, ..placement }, clock)
             });
             let answering = far.map(|far| {
                 scope.spawn(move || {
@@ -229,18 +219,12 @@ impl Bench {
         match plan.protocol {
             Protocol::Udp => {
                 let (own, peer) = ((own, PORT).into(), (peer, PORT + 1).into());
-                let far = Ends::Udp {
-                    own: peer,
-                    peer: own,
-                };
+                let far = Ends::Udp { own: peer, peer: own };
                 (Ends::Udp { own, peer }, Some(far))
             }
             Protocol::Raw => {
                 let [own, peer] = self.addresses;
-                let at = |peer| Ends::Raw {
-                    device: DEVICE,
-                    peer,
-                };
+                let at = |peer| Ends::Raw { device: DEVICE, peer };
                 (at(peer), Some(at(own)))
             }
             Protocol::Icmp => (Ends::Icmp { peer }, None),
@@ -383,20 +367,11 @@ fn await_answer(
 fn parts(begin: i64, end: i64, stamp: Option<i64>, reply: Reply) -> Option<Parts> {
     let [far_stamp, received, sent] = reply;
     let stamp = stamp?;
-    let all = [
-        far_stamp - begin,
-        received - far_stamp,
-        sent - received,
-        stamp - sent,
-        end - stamp,
-    ];
+    let all = [far_stamp - begin, received - far_stamp, sent - received, stamp - sent, end - stamp];
     if far_stamp == 0 || all.iter().any(|part| *part < 0) {
         return None;
     }
-    Some(Parts {
-        send: [all[0], all[3]],
-        receive: [all[1], all[4]],
-    })
+    Some(Parts { send: [all[0], all[3]], receive: [all[1], all[4]] })
 }
 
 /// Answers until `is_over`.

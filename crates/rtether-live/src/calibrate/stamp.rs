@@ -14,9 +14,7 @@ use crate::option;
 /// Returns the real-time clock in nanoseconds.
 pub(super) fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| {
-        i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
-    })
+    since.map_or(0, |since| i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
 }
 
 /// Makes the kernel stamp what the socket receives.
@@ -34,10 +32,7 @@ pub(super) fn receive(
     socket: BorrowedFd<'_>,
     buffer: &mut [u8],
 ) -> io::Result<Option<(usize, Option<i64>)>> {
-    let mut vector = libc::iovec {
-        iov_base: buffer.as_mut_ptr().cast(),
-        iov_len: buffer.len(),
-    };
+    let mut vector = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
     let mut control = Control([0; 128]);
     // SAFETY: all fields are integers or pointers, for which zero is a value.
     let mut header: libc::msghdr = unsafe { MaybeUninit::zeroed().assume_init() };
@@ -50,10 +45,8 @@ pub(super) fn receive(
     let length = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut header, libc::MSG_DONTWAIT) };
     let Ok(length) = usize::try_from(length) else {
         let error = io::Error::last_os_error();
-        let is_pause = matches!(
-            error.kind(),
-            io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
-        );
+        let is_pause =
+            matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted);
         return if is_pause { Ok(None) } else { Err(error) };
     };
     Ok(Some((length, stamp(&header))))
@@ -68,15 +61,8 @@ fn stamp(header: &libc::msghdr) -> Option<i64> {
             head.cmsg_level == libc::SOL_SOCKET && head.cmsg_type == libc::SCM_TIMESTAMPNS;
         if is_stamp {
             // SAFETY: the data of this kind is one `timespec`, possibly unaligned.
-            let time = unsafe {
-                libc::CMSG_DATA(item)
-                    .cast::<libc::timespec>()
-                    .read_unaligned()
-            };
-            return time
-                .tv_sec
-                .checked_mul(1_000_000_000)?
-                .checked_add(time.tv_nsec);
+            let time = unsafe { libc::CMSG_DATA(item).cast::<libc::timespec>().read_unaligned() };
+            return time.tv_sec.checked_mul(1_000_000_000)?.checked_add(time.tv_nsec);
         }
         // SAFETY: the item belongs to the header.
         item = unsafe { libc::CMSG_NXTHDR(header, item) };

@@ -26,10 +26,7 @@ pub fn capture(
     stop: &AtomicBool,
     ready: impl FnOnce(),
 ) -> Result<Vec<Vec<u8>>, DeviceError> {
-    let failed = |source: io::Error| DeviceError::Socket {
-        name: device.to_owned(),
-        source,
-    };
+    let failed = |source: io::Error| DeviceError::Socket { name: device.to_owned(), source };
     let tap = Tap::open(&[Device::named(device)?.index()]).map_err(failed)?;
     ready();
     let mut frames = Vec::new();

@@ -60,22 +60,14 @@ impl Completions {
             let stations = stations.filter(|&node| network.end_station(node).is_some());
             media.extend(stations.filter(|_| is_shared).map(|node| (node, link.rate)));
         }
-        Self {
-            media,
-            ..Self::default()
-        }
+        Self { media, ..Self::default() }
     }
 
     /// Notes that a frame of a station has entered the network at a port.
     pub(super) fn sent(&mut self, station: NodeId, port: usize, frame: Foreign) {
         if let Some(&rate) = self.media.get(&station) {
             let collisions = 0;
-            let sending = Sending {
-                port,
-                frame,
-                rate,
-                collisions,
-            };
+            let sending = Sending { port, frame, rate, collisions };
             self.sending.insert(frame.token, sending);
         }
     }
@@ -103,9 +95,7 @@ impl Completions {
                 return;
             }
             Output::Delivered { token, at, .. } => (token, at, false),
-            Output::Dropped {
-                token, at, reason, ..
-            } => (token, at, is_senders(reason)),
+            Output::Dropped { token, at, reason, .. } => (token, at, is_senders(reason)),
             Output::Finished { token } => (token, now, false),
         };
         if let Some(sending) = self.sending.remove(&token) {
@@ -127,10 +117,7 @@ impl Completions {
 
 impl Sending {
     fn complete(&self, at: Instant, is_given_up: bool) -> Completion {
-        let tag = self
-            .frame
-            .tag
-            .map_or(wire::PREAMBLE, |_| wire::TAG + wire::PREAMBLE);
+        let tag = self.frame.tag.map_or(wire::PREAMBLE, |_| wire::TAG + wire::PREAMBLE);
         let length = self.rate.time_floor(self.frame.size + tag);
         Completion {
             port: self.port,
@@ -173,10 +160,7 @@ mod tests {
 
     /// A hub, which is node 0, with a station; and two stations linked without a hub.
     fn network() -> Network {
-        let node = |kind| Node {
-            name: String::new(),
-            kind,
-        };
+        let node = |kind| Node { name: String::new(), kind };
         let station = || node(NodeKind::EndStation(EndStation::new(Stack::Zero)));
         let hub = NodeKind::Hub(Hub {
             rate: BitRate::from_mbps(10),
@@ -210,23 +194,15 @@ mod tests {
         for token in [1, 2, 3] {
             completions.sent(NodeId(1), 7, foreign(token));
         }
-        let collision = |token| Output::Collision {
-            token,
-            station: NodeId(1),
-            at: at(50),
-        };
+        let collision = |token| Output::Collision { token, station: NodeId(1), at: at(50) };
         let delivered = |station| Output::Delivered {
             token: 1,
             station: NodeId(station),
             at: at(1_300),
             tag: None,
         };
-        let dropped = |token, reason| Output::Dropped {
-            token,
-            node: NodeId(1),
-            at: at(1_400),
-            reason,
-        };
+        let dropped =
+            |token, reason| Output::Dropped { token, node: NodeId(1), at: at(1_400), reason };
         completions.note(&collision(1), at(50));
         // Known in advance; a second copy adds nothing.
         completions.note(&delivered(2), at(60));
@@ -235,10 +211,7 @@ mod tests {
         assert_eq!(completions.next(), Some(at(1_300)));
         assert_eq!(completions.poll(at(1_299)), None);
         let first = completions.poll(at(1_300)).unwrap();
-        assert_eq!(
-            (first.port, first.attempts, first.is_given_up),
-            (7, 2, false)
-        );
+        assert_eq!((first.port, first.attempts, first.is_given_up), (7, 2, false));
         assert_eq!(first.began, at(1_300) - Duration::from_ns(1_220_800));
         assert_eq!(completions.next(), None);
         for _ in 0..16 {

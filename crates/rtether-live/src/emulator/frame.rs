@@ -51,9 +51,7 @@ impl CollisionReport {
     /// Parses a frame without check sequence; `None` if it is not a report. A completion report
     /// also parses as a collision report.
     pub fn parse(frame: &[u8]) -> Option<Self> {
-        Some(Self {
-            collisions: number(report(frame)?, 4)?,
-        })
+        Some(Self { collisions: number(report(frame)?, 4)? })
     }
 
     pub(super) fn frame(self, to: MacAddress) -> [u8; REPORT_LENGTH] {
@@ -235,26 +233,16 @@ mod tests {
         assert_eq!(find(&octets, 60, false), Ok(Destination::All));
         // 42 octets of an ARP request are padded; 1514 with the check sequence are 1518.
         assert_eq!(
-            [
-                size(42).get(),
-                size(60).get(),
-                size(61).get(),
-                size(1_514).get()
-            ],
+            [size(42).get(), size(60).get(), size(61).get(), size(1_514).get()],
             [64, 64, 65, 1_518]
         );
     }
 
     #[test]
     fn collision_reports_are_read_and_written() {
-        let report = CollisionReport {
-            collisions: 0x0102_0304_0506_0708,
-        };
+        let report = CollisionReport { collisions: 0x0102_0304_0506_0708 };
         let frame = report.frame(MacAddress([2, 0, 0, 0, 0, 7]));
-        assert_eq!(
-            frame[12..26],
-            [0x88, 0xB6, 1, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8]
-        );
+        assert_eq!(frame[12..26], [0x88, 0xB6, 1, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8]);
         assert_eq!(CollisionReport::parse(&frame), Some(report));
         for length in 0..26 {
             assert_eq!(CollisionReport::parse(&frame[..length]), None);
@@ -276,10 +264,7 @@ mod tests {
             is_given_up: true,
         };
         let frame = report.frame(MacAddress([2, 0, 0, 0, 0, 7]));
-        assert_eq!(
-            frame[12..26],
-            [0x88, 0xB6, 1, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7]
-        );
+        assert_eq!(frame[12..26], [0x88, 0xB6, 1, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7]);
         assert_eq!(frame[26..38], [1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 16]);
         assert_eq!(frame[38..46], [0, 0, 0, 0, 0, 0x12, 0xC4, 0xB0]);
         assert_eq!(CompletionReport::parse(&frame), Some(report));

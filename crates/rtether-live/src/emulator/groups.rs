@@ -22,25 +22,17 @@ impl Groups {
         let mut this = Self::default();
         for Group { address, flow } in groups {
             if !frame::is_group(address.0) || flow.delivery != Delivery::Multicast {
-                return Err(EmulatorError::Group {
-                    flow: flow.name.clone(),
-                    address: *address,
-                });
+                return Err(EmulatorError::Group { flow: flow.name.clone(), address: *address });
             }
             let next = FlowId(u32::try_from(this.flows.len()).unwrap_or(u32::MAX));
-            let position = *this
-                .positions
-                .entry((flow.talker, address.0))
-                .or_insert(next);
+            let position = *this.positions.entry((flow.talker, address.0)).or_insert(next);
             let Some(known) = this.flows.get_mut(position.index()) else {
                 this.flows.push(flow.clone());
                 continue;
             };
             let new = flow.listeners.iter();
-            let new: Vec<NodeId> = new
-                .filter(|&node| !known.listeners.contains(node))
-                .copied()
-                .collect();
+            let new: Vec<NodeId> =
+                new.filter(|&node| !known.listeners.contains(node)).copied().collect();
             known.listeners.extend(new);
         }
         Ok(this)
@@ -72,9 +64,7 @@ mod tests {
                 NodeId(talker),
                 listeners.iter().map(|&node| NodeId(node)).collect(),
                 Bytes::new(64),
-                Traffic::Flood {
-                    interval: Duration::from_ms(1),
-                },
+                Traffic::Flood { interval: Duration::from_ms(1) },
             )
         };
         let address = MacAddress([1, 0x0C, 0xCD, 1, 0, address]);
@@ -84,17 +74,9 @@ mod tests {
     /// Oracle: by hand.
     #[test]
     fn groups_are_found_by_talker_and_address() {
-        let given = [
-            group(1, 7, &[2, 3]),
-            group(2, 7, &[1]),
-            group(1, 7, &[3, 4]),
-        ];
+        let given = [group(1, 7, &[2, 3]), group(2, 7, &[1]), group(1, 7, &[3, 4])];
         let groups = Groups::new(&given).unwrap();
-        let listeners: Vec<_> = groups
-            .flows
-            .iter()
-            .map(|flow| &flow.listeners[..])
-            .collect();
+        let listeners: Vec<_> = groups.flows.iter().map(|flow| &flow.listeners[..]).collect();
         let nodes = [NodeId(2), NodeId(3), NodeId(4)];
         assert_eq!(listeners, [&nodes[..], &[NodeId(1)]]);
         let mut octets = [0; 60];

@@ -98,10 +98,7 @@ mod tests {
     #[test]
     fn headers_by_hand() {
         let goose = read(&frame(0x88B8, &[0; 30]));
-        let expected = Headers {
-            ethertype: Some(0x88B8),
-            ..Headers::default()
-        };
+        let expected = Headers { ethertype: Some(0x88B8), ..Headers::default() };
         assert_eq!(goose, expected);
         let udp = read(&frame(0x0800, &ipv4(17, &[0; 12])));
         let expected = Headers {

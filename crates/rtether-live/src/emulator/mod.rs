@@ -283,17 +283,10 @@ impl Emulator {
         } else {
             Headers::default()
         };
-        let frame = Foreign {
-            size: frame::size(seen.length),
-            destination,
-            tag,
-            headers,
-            token,
-        };
+        let frame = Foreign { size: frame::size(seen.length), destination, tag, headers, token };
         let later = self.pending.iter().rev().take_while(|other| other.at > at);
         let position = self.pending.len() - later.count();
-        self.pending
-            .insert(position, Pending { at, station, frame });
+        self.pending.insert(position, Pending { at, station, frame });
     }
 
     /// Returns the run time of a stamp; the current time without a usable stamp.
@@ -340,20 +333,14 @@ impl Emulator {
             self.recording.note_output(&output);
             self.completions.note(&output, self.emulation.now());
             match output {
-                Output::Delivered {
-                    token,
-                    station,
-                    at,
-                    tag,
-                } => match self.ports.by_station.get(&station) {
-                    Some(&port) => self.departures.push(Reverse(Departure {
-                        at,
-                        token,
-                        port,
-                        tag,
-                    })),
-                    None => self.counts.unconnected += 1,
-                },
+                Output::Delivered { token, station, at, tag } => {
+                    match self.ports.by_station.get(&station) {
+                        Some(&port) => {
+                            self.departures.push(Reverse(Departure { at, token, port, tag }))
+                        }
+                        None => self.counts.unconnected += 1,
+                    }
+                }
                 Output::Dropped { reason, .. } => {
                     *self.counts.dropped.entry(reason).or_default() += 1;
                 }
@@ -375,20 +362,14 @@ impl Emulator {
             if next.at > now {
                 break;
             }
-            let Departure {
-                at,
-                token,
-                port,
-                tag,
-            } = *next;
+            let Departure { at, token, port, tag } = *next;
             self.departures.pop();
             let stored = self.store.get(place_of(token));
             let octets = frame::with_tag(stored, tag, &mut self.scratch[..]);
             let port = &self.ports.all[port];
             let sent = self.tap.send(port.device, octets);
             self.counts.note_sent(sent, &port.name)?;
-            self.timing
-                .departed(now - at, self.options.clock.now() - at);
+            self.timing.departed(now - at, self.options.clock.now() - at);
         }
         while let Some(completion) = self.completions.poll(self.options.clock.now()) {
             self.report_completion(completion)?;
@@ -420,9 +401,7 @@ impl Emulator {
         if !self.options.reports_collisions {
             return Ok(());
         }
-        let report = CollisionReport {
-            collisions: port.collisions,
-        };
+        let report = CollisionReport { collisions: port.collisions };
         let sent = self.tap.send(port.device, &report.frame(port.address));
         self.counts.note_sent(sent, &port.name)
     }
@@ -487,12 +466,7 @@ impl Emulator {
 }
 
 fn setup<'a>(network: &'a Network, groups: &'a Groups, options: &Options) -> Setup<'a> {
-    Setup {
-        network,
-        groups: &groups.flows,
-        seed: options.seed,
-        draws: options.draws,
-    }
+    Setup { network, groups: &groups.flows, seed: options.seed, draws: options.draws }
 }
 
 /// Returns whether the node decides by the headers of frames.

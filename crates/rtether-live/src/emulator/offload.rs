@@ -18,26 +18,10 @@ struct Offload {
 
 /// Segmentation, aggregation, and checksums that no hardware would fill in.
 const OFFLOADS: [Offload; 4] = [
-    Offload {
-        name: "tso",
-        get: 0x1e,
-        set: 0x1f,
-    },
-    Offload {
-        name: "gso",
-        get: 0x23,
-        set: 0x24,
-    },
-    Offload {
-        name: "gro",
-        get: 0x2b,
-        set: 0x2c,
-    },
-    Offload {
-        name: "tx",
-        get: 0x16,
-        set: 0x17,
-    },
+    Offload { name: "tso", get: 0x1e, set: 0x1f },
+    Offload { name: "gso", get: 0x23, set: 0x24 },
+    Offload { name: "gro", get: 0x2b, set: 0x2c },
+    Offload { name: "tx", get: 0x16, set: 0x17 },
 ];
 
 /// An offload cannot be turned off.
@@ -73,11 +57,8 @@ struct Value {
 /// If an offload is on and the device refuses to turn it off.
 pub fn offloads_off(device: &str) -> Result<(), OffloadError> {
     for offload in &OFFLOADS {
-        let failed = |source| OffloadError {
-            device: device.to_owned(),
-            offload: offload.name,
-            source,
-        };
+        let failed =
+            |source| OffloadError { device: device.to_owned(), offload: offload.name, source };
         let socket = Socket::new(Domain::UNIX, Type::DGRAM, None).map_err(failed)?;
         let is_on = |get| match command(&socket, device, get, 0) {
             Ok(value) => Ok(value != 0),

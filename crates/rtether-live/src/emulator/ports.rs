@@ -39,10 +39,7 @@ impl Ports {
             let index = this.all.len();
             let is_new = this.by_device.insert(open.device, index).is_none()
                 && this.by_station.insert(open.station, index).is_none()
-                && this
-                    .by_address
-                    .insert(open.address.0, open.station)
-                    .is_none();
+                && this.by_address.insert(open.address.0, open.station).is_none();
             if !is_new {
                 return Err(EmulatorError::Port {
                     device: open.name,
@@ -60,10 +57,7 @@ impl Ports {
 }
 
 fn open_port(network: &Network, port: &Port) -> Result<OpenPort, EmulatorError> {
-    let wrong = |reason| EmulatorError::Port {
-        device: port.device.clone(),
-        reason,
-    };
+    let wrong = |reason| EmulatorError::Port { device: port.device.clone(), reason };
     let is_there = port.station.index() < network.nodes.len();
     if !is_there || network.end_station(port.station).is_none() {
         return Err(wrong("its node is not an end station"));

@@ -74,10 +74,7 @@ impl Counts {
         };
         let error = source.raw_os_error();
         if let Some(libc::ENXIO | libc::ENODEV | libc::ENETDOWN) = error {
-            return Err(EmulatorError::Gone {
-                device: device.to_owned(),
-                source,
-            });
+            return Err(EmulatorError::Gone { device: device.to_owned(), source });
         }
         self.unsent += 1;
         Ok(())

@@ -20,11 +20,7 @@ impl Store {
         for page in octets.chunks_mut(4_096) {
             page[0] = 1;
         }
-        Self {
-            octets,
-            lengths: vec![0; count],
-            free: (0..frames).rev().collect(),
-        }
+        Self { octets, lengths: vec![0; count], free: (0..frames).rev().collect() }
     }
 
     /// Returns the place of the next frame, to be filled by the caller.
@@ -75,10 +71,7 @@ mod tests {
         store.next().unwrap()[..5].copy_from_slice(b"other");
         let other = store.keep(5).unwrap();
         assert!(store.next().is_none() && store.keep(1).is_none());
-        assert_eq!(
-            (store.get(one), store.get(other)),
-            (&b"one"[..], &b"other"[..])
-        );
+        assert_eq!((store.get(one), store.get(other)), (&b"one"[..], &b"other"[..]));
         assert_eq!(store.used(), 2);
         store.free(one);
         assert!(store.next().is_some());

@@ -41,24 +41,12 @@ impl Tap {
     /// devices, for any address.
     pub(crate) fn open(devices: &[i32]) -> io::Result<Self> {
         // Nothing is received before the socket is bound.
-        let this = Self {
-            socket: Socket::new(Domain::PACKET, Type::RAW, None)?,
-        };
+        let this = Self { socket: Socket::new(Domain::PACKET, Type::RAW, None)? };
         this.socket.set_nonblocking(true)?;
         let on: libc::c_int = 1;
-        option::set(
-            &this.socket,
-            libc::SOL_PACKET,
-            libc::PACKET_IGNORE_OUTGOING,
-            &on,
-        )?;
+        option::set(&this.socket, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, &on)?;
         option::set(&this.socket, libc::SOL_PACKET, libc::PACKET_AUXDATA, &on)?;
-        option::set(
-            &this.socket,
-            libc::SOL_PACKET,
-            libc::PACKET_QDISC_BYPASS,
-            &on,
-        )?;
+        option::set(&this.socket, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &on)?;
         option::set(&this.socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &on)?;
         // Exceeding `rmem_max` needs a right that raw sockets do not.
         let socket = &this.socket;
@@ -77,11 +65,7 @@ impl Tap {
         let address = address(0, all);
         // SAFETY: the descriptor is open; pointer and length are those of a live address.
         let result = unsafe {
-            libc::bind(
-                self.socket.as_raw_fd(),
-                (&raw const address).cast(),
-                length_of(&address),
-            )
+            libc::bind(self.socket.as_raw_fd(), (&raw const address).cast(), length_of(&address))
         };
         check(result).map(|_| ())
     }
@@ -92,10 +76,7 @@ impl Tap {
         let mut control = [0_u64; 32];
         // SAFETY: all zeros are a valid address.
         let mut from: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
-        let mut part = libc::iovec {
-            iov_base: buffer.as_mut_ptr().cast(),
-            iov_len: buffer.len(),
-        };
+        let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
         // SAFETY: all zeros are a valid, empty header.
         let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
         header.msg_name = (&raw mut from).cast();
@@ -119,11 +100,7 @@ impl Tap {
                 Err(error)
             };
         };
-        let mut seen = Seen {
-            device: from.sll_ifindex,
-            length,
-            ..Seen::default()
-        };
+        let mut seen = Seen { device: from.sll_ifindex, length, ..Seen::default() };
         read_control(&header, &mut seen);
         Ok(Some(seen))
     }
@@ -151,10 +128,7 @@ impl Tap {
 
     /// Returns how many frames were dropped for lack of room in the socket since the last call.
     pub(crate) fn overruns(&self) -> u64 {
-        let mut statistics = libc::tpacket_stats {
-            tp_packets: 0,
-            tp_drops: 0,
-        };
+        let mut statistics = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
         let mut length = length_of(&statistics);
         // SAFETY: the descriptor is open; pointer and length are those of a live structure, which
         // the kernel fills in.
@@ -167,11 +141,7 @@ impl Tap {
                 &raw mut length,
             )
         };
-        if result == 0 {
-            u64::from(statistics.tp_drops)
-        } else {
-            0
-        }
+        if result == 0 { u64::from(statistics.tp_drops) } else { 0 }
     }
 }
 

@@ -165,10 +165,7 @@ mod tests {
         timing.alive(ms(0));
         timing.awake(ms(21), Duration::from_ms(1));
         timing.awake(ms(22), Duration::from_ms(1));
-        let stall = Stall {
-            at: ms(0),
-            length: Duration::from_ms(20),
-        };
+        let stall = Stall { at: ms(0), length: Duration::from_ms(20) };
         assert_eq!(timing.finish().stalls, [stall]);
     }
 
@@ -189,15 +186,9 @@ mod tests {
         timing.awake(ms(280), Duration::from_ms(35));
         live(&mut timing, 280, 300, 3);
         let errors = timing.finish();
-        assert_eq!(
-            (errors.windows, errors.stalled, errors.stall_count),
-            (3, 2, 1)
-        );
+        assert_eq!((errors.windows, errors.stalled, errors.stall_count), (3, 2, 1));
         let stall = errors.stalls[0];
-        assert!(
-            stall.at >= ms(149) && stall.length > Duration::from_ms(29),
-            "{stall:?}"
-        );
+        assert!(stall.at >= ms(149) && stall.length > Duration::from_ms(29), "{stall:?}");
         assert_eq!(errors.all.total(), 4 * 240);
         assert!(errors.calm.total() >= 4 * 98 && errors.calm.total() <= 4 * 102);
         assert!(errors.calm.quantile(1, 1) < Some(Duration::from_us(4)));

@@ -62,9 +62,7 @@ pub fn interfaces() -> io::Result<Vec<Interface>> {
             found[index].addresses.push(address);
             let mask = ipv4(entry.ifa_netmask).unwrap_or(Ipv4Addr::BROADCAST);
             let bits = mask.to_bits().leading_ones();
-            found[index]
-                .prefix_lengths
-                .push(u8::try_from(bits).unwrap_or(32));
+            found[index].prefix_lengths.push(u8::try_from(bits).unwrap_or(32));
         }
     }
     Ok(found)

@@ -20,10 +20,7 @@ const DEVICE: &str = "probe0";
 
 const LINKS: [(&str, &str); 5] = [
     ("bridge", "ip link add probebr type bridge"),
-    (
-        "bridge-vlans",
-        "ip link set probebr type bridge vlan_filtering 1",
-    ),
+    ("bridge-vlans", "ip link set probebr type bridge vlan_filtering 1"),
     ("vlan", "ip link add link probe0 name probev type vlan id 5"),
     ("tun", "ip tuntap add probet mode tap"),
     ("ifb", "ip link add probei type ifb"),
@@ -46,10 +43,7 @@ const QDISCS: [(&str, &str); 15] = [
          300000 clockid CLOCK_TAI",
     ),
     ("mqprio", "num_tc 2 map 0 1 queues 1@0 1@1 hw 0"),
-    (
-        "cbs",
-        "idleslope 98688 sendslope -901312 hicredit 153 locredit -1389",
-    ),
+    ("cbs", "idleslope 98688 sendslope -901312 hicredit 153 locredit -1389"),
     ("netem", "delay 1ms"),
     ("clsact", ""),
 ];
@@ -61,15 +55,9 @@ const FILTERS: [(&str, &str); 7] = [
     ("filter.u32", "u32 match u32 0 0 flowid 1:1"),
     ("filter.flower", "flower action ok"),
     ("filter.matchall", "matchall action ok"),
-    (
-        "action.mirred",
-        "u32 match u32 0 0 action mirred egress redirect dev probe1",
-    ),
+    ("action.mirred", "u32 match u32 0 0 action mirred egress redirect dev probe1"),
     ("action.vlan", "u32 match u32 0 0 action vlan push id 5"),
-    (
-        "action.skbedit",
-        "u32 match u32 0 0 action skbedit priority 1",
-    ),
+    ("action.skbedit", "u32 match u32 0 0 action skbedit priority 1"),
 ];
 
 /// Probes all features in a namespace of this name, which must not exist yet. Once `stop` is set,
@@ -97,20 +85,14 @@ pub fn probe(name: &str, stop: &AtomicBool) -> Result<Vec<Feature>, CommandError
     for (name, options) in QDISCS {
         let place = if name == "clsact" { "" } else { "root" };
         let change = |verb| format!("tc qdisc {verb} dev {DEVICE} {place} {name}");
-        attempt(
-            format!("qdisc.{name}"),
-            &format!("{} {options}", change("add")),
-        );
+        attempt(format!("qdisc.{name}"), &format!("{} {options}", change("add")));
         if name != "clsact" && goes_on() {
             drop(run(&scratch, &format!("tc qdisc del dev {DEVICE} root")));
         }
     }
     for (id, what) in FILTERS {
         let place = format!("dev {DEVICE} egress prio 1");
-        attempt(
-            id.into(),
-            &format!("tc filter add {place} protocol all {what}"),
-        );
+        attempt(id.into(), &format!("tc filter add {place} protocol all {what}"));
         if goes_on() {
             drop(run(&scratch, &format!("tc filter del {place}")));
         }
@@ -122,10 +104,7 @@ pub fn probe(name: &str, stop: &AtomicBool) -> Result<Vec<Feature>, CommandError
 }
 
 fn works(id: &str) -> Feature {
-    Feature {
-        id: id.to_owned(),
-        refusal: None,
-    }
+    Feature { id: id.to_owned(), refusal: None }
 }
 
 /// Probes XDP in a thread that stays in the namespace.
@@ -145,9 +124,7 @@ fn try_xdp(scratch: &Namespace) -> Vec<Feature> {
 
 /// Runs a command in the namespace; returns the first line of its error.
 fn run(scratch: &Namespace, command: &str) -> Result<(), String> {
-    let words = command
-        .split_whitespace()
-        .map(|word| word.replace('~', " "));
+    let words = command.split_whitespace().map(|word| word.replace('~', " "));
     let mut all = Command::new("ip");
     all.args(["netns", "exec", scratch.name()]).args(words);
     let output = all.output().map_err(|error| error.to_string())?;

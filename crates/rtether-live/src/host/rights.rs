@@ -41,10 +41,7 @@ impl Rights {
         // Real, effective, saved and file-system user.
         let user = field("Uid:")?.split_whitespace().nth(1)?;
         let effective = u64::from_str_radix(field("CapEff:")?.trim(), 16).ok()?;
-        Some(Self {
-            is_root: user == "0",
-            effective,
-        })
+        Some(Self { is_root: user == "0", effective })
     }
 
     /// Returns whether a capability is effective.
@@ -58,16 +55,10 @@ impl Rights {
 /// # Errors
 /// The error of the system.
 pub fn try_fifo(priority: u8) -> Result<(), PlacementError> {
-    let placement = Placement {
-        priority: Some(priority),
-        ..Placement::default()
-    };
+    let placement = Placement { priority: Some(priority), ..Placement::default() };
     let tried = std::thread::spawn(move || placement.apply()).join();
     tried.unwrap_or_else(|_| {
-        Err(PlacementError::Priority {
-            priority,
-            source: io::Error::other("the thread ended"),
-        })
+        Err(PlacementError::Priority { priority, source: io::Error::other("the thread ended") })
     })
 }
 
@@ -77,9 +68,7 @@ pub fn cores() -> Vec<usize> {
     let Ok(set) = sched_getaffinity(None) else {
         return Vec::new();
     };
-    (0..CpuSet::MAX_CPU)
-        .filter(|core| set.is_set(*core))
-        .collect()
+    (0..CpuSet::MAX_CPU).filter(|core| set.is_set(*core)).collect()
 }
 
 /// Returns how many octets this process may lock; `None` for no limit.
@@ -87,10 +76,7 @@ pub fn cores() -> Vec<usize> {
 /// # Errors
 /// The error of the system.
 pub fn lockable() -> io::Result<Option<u64>> {
-    let mut limit = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the pointer is to a live value, which the kernel fills.
     let result = unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &raw mut limit) };
     if result != 0 {

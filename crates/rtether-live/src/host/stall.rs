@@ -15,11 +15,8 @@ const SPIN_MAX: Duration = Duration::from_ms(400);
 /// Rest after that.
 const REST: std::time::Duration = std::time::Duration::from_millis(50);
 /// Thresholds from which gaps are counted.
-pub const LIMITS: [Duration; 3] = [
-    Duration::from_us(10),
-    Duration::from_us(100),
-    Duration::from_ms(1),
-];
+pub const LIMITS: [Duration; 3] =
+    [Duration::from_us(10), Duration::from_us(100), Duration::from_ms(1)];
 
 /// Observed gaps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,10 +39,7 @@ pub struct Gaps {
 pub fn watch(length: Duration, stop: &AtomicBool) -> Gaps {
     std::thread::scope(|scope| {
         let watcher = scope.spawn(|| {
-            let placement = Placement {
-                priority: Some(1),
-                ..Placement::default()
-            };
+            let placement = Placement { priority: Some(1), ..Placement::default() };
             // Without the right, the figures include time taken by other tasks, as in measurements.
             drop(placement.apply());
             let mut gaps = Gaps::default();

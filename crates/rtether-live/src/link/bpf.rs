@@ -66,8 +66,7 @@ pub(super) fn attach(
 ) -> Result<Attached, (&'static str, io::Error)> {
     let map = Map::new(MAP_TYPE_XSKMAP, queue + 1);
     let map = map.map_err(|error| ("making a map of sockets", error))?;
-    map.set(queue, &socket)
-        .map_err(|error| ("entering the socket into its map", error))?;
+    map.set(queue, &socket).map_err(|error| ("entering the socket into its map", error))?;
     let program = program(map.as_raw_fd());
     let program =
         bpf::load(ProgramType::Xdp, &program).map_err(|error| ("loading the program", error))?;
@@ -76,6 +75,5 @@ pub(super) fn attach(
         Some(libc::EOPNOTSUPP) => attach_xdp(&program, device, XDP_GENERIC),
         _ => Err(error),
     });
-    link.map(|link| Attached { _link: link })
-        .map_err(|error| ("attaching the program", error))
+    link.map(|link| Attached { _link: link }).map_err(|error| ("attaching the program", error))
 }

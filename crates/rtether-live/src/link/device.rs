@@ -59,22 +59,15 @@ pub enum DeviceError {
 impl Device {
     /// Finds a device of the calling thread's network namespace.
     pub fn named(name: &str) -> Result<Self, DeviceError> {
-        let unknown = || DeviceError::Unknown {
-            name: name.to_owned(),
-        };
+        let unknown = || DeviceError::Unknown { name: name.to_owned() };
         let socket = Socket::new(Domain::UNIX, Type::DGRAM, None).map_err(|_| unknown())?;
         let index = rustix::net::netdevice::name_to_index(&socket, name).map_err(|_| unknown())?;
         let index = i32::try_from(index).map_err(|_| unknown())?;
         // `/sys` shows the namespace in which it was mounted, so ask the kernel by a socket.
-        let address = hardware_address(&socket, name).ok_or_else(|| DeviceError::NoEthernet {
-            name: name.to_owned(),
-        })?;
+        let address = hardware_address(&socket, name)
+            .ok_or_else(|| DeviceError::NoEthernet { name: name.to_owned() })?;
         let mtu = mtu(&socket, name).ok_or_else(unknown)?;
-        Ok(Self {
-            index,
-            address,
-            mtu,
-        })
+        Ok(Self { index, address, mtu })
     }
 
     /// Returns its index in its namespace.
@@ -136,9 +129,6 @@ mod tests {
     #[test]
     fn a_device_that_is_not_there_is_named() {
         let message = Device::named("nosuch0").expect_err("none").to_string();
-        assert!(
-            message.contains("nosuch0") && message.contains("ip -br link"),
-            "{message}"
-        );
+        assert!(message.contains("nosuch0") && message.contains("ip -br link"), "{message}");
     }
 }

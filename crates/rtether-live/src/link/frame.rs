@@ -88,9 +88,7 @@ mod tests {
         write(&mut frame, FAR, NEAR, RawOptions { tag }, &[7; 46]);
         assert_eq!(
             frame[..19],
-            [
-                2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x81, 0, 0xA1, 0x23, 0x88, 0xB5, 7
-            ]
+            [2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x81, 0, 0xA1, 0x23, 0x88, 0xB5, 7]
         );
         assert_eq!(frame.len(), 64);
         assert_eq!(read(&frame, FAR), Some((18..64, NEAR)));

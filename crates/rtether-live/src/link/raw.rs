@@ -43,16 +43,11 @@ impl Raw {
     /// Returns a socket that receives frames from any station.
     pub fn bind(name: &str, options: RawOptions) -> Result<Self, DeviceError> {
         let device = Device::named(name)?;
-        let failed = |source| DeviceError::Socket {
-            name: name.to_owned(),
-            source,
-        };
+        let failed = |source| DeviceError::Socket { name: name.to_owned(), source };
         let protocol = Protocol::from(i32::from(ETHERTYPE.to_be()));
         let socket = Socket::new(Domain::PACKET, Type::RAW, Some(protocol)).map_err(failed)?;
         socket.set_nonblocking(true).map_err(failed)?;
-        socket
-            .bind(&link_address(device.index(), ETHERTYPE))
-            .map_err(failed)?;
+        socket.bind(&link_address(device.index(), ETHERTYPE)).map_err(failed)?;
         Ok(Self {
             socket,
             own: device.address,

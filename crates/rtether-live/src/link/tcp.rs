@@ -99,9 +99,7 @@ impl Tcp {
     pub fn connect(peer: SocketAddr, options: UdpOptions) -> io::Result<Self> {
         let socket = socket(peer, options)?;
         socket.connect_timeout(&peer.into(), PATIENCE)?;
-        Ok(Self {
-            stream: Framed::new(socket.into(), PAYLOAD_MAX)?,
-        })
+        Ok(Self { stream: Framed::new(socket.into(), PAYLOAD_MAX)? })
     }
 }
 
@@ -147,10 +145,7 @@ pub struct TcpLimits {
 
 impl Default for TcpLimits {
     fn default() -> Self {
-        Self {
-            of_peer: 4,
-            idle: Duration::from_secs(10),
-        }
+        Self { of_peer: 4, idle: Duration::from_secs(10) }
     }
 }
 
@@ -211,12 +206,7 @@ impl TcpService {
 
     fn watch(&self, socket: BorrowedFd<'_>) -> io::Result<()> {
         let data = epoll::EventData::new_u64(0);
-        Ok(epoll::add(
-            &self.events,
-            socket,
-            data,
-            epoll::EventFlags::IN,
-        )?)
+        Ok(epoll::add(&self.events, socket, data, epoll::EventFlags::IN)?)
     }
 
     /// Accepts a new connection if there is one, and closes idle ones.
@@ -259,14 +249,12 @@ impl TcpService {
             return;
         };
         // An error means that it has gone already.
-        self.connections[free] = Framed::new(stream, PAYLOAD_MAX)
-            .ok()
-            .map(|stream| Connection {
-                stream,
-                peer,
-                is_heard: false,
-                heard_at: Instant::now(),
-            });
+        self.connections[free] = Framed::new(stream, PAYLOAD_MAX).ok().map(|stream| Connection {
+            stream,
+            peer,
+            is_heard: false,
+            heard_at: Instant::now(),
+        });
     }
 
     fn close_idle(&mut self, now: Instant) {

@@ -52,11 +52,7 @@ impl Udp {
         mark(&socket, address, options)?;
         socket.set_nonblocking(true)?;
         socket.bind(&address.into())?;
-        Ok(Self {
-            socket,
-            is_stamped: false,
-            received_at: None,
-        })
+        Ok(Self { socket, is_stamped: false, received_at: None })
     }
 
     /// Returns the address it is bound to.
@@ -234,9 +230,8 @@ mod tests {
         assert!(begun.elapsed() >= PATIENCE / 2, "it did not sleep");
 
         link.send(b"request").unwrap();
-        let (request, peer) = Service::receive_or_wait(&mut service, &mut buffer)
-            .unwrap()
-            .expect("it has been sent");
+        let (request, peer) =
+            Service::receive_or_wait(&mut service, &mut buffer).unwrap().expect("it has been sent");
         assert_eq!(&buffer[request.clone()], b"request");
         service.answer(&mut buffer, request, peer).unwrap();
         let answer = Link::receive_or_wait(&mut link, &mut buffer).unwrap();

@@ -93,9 +93,7 @@ impl Xdp {
         // SAFETY: the frames go to the kernel, and come back by the rings of the same socket.
         let queued = unsafe {
             let rings = &mut this.rings;
-            rings
-                .fill_ring
-                .enqueue(&mut this.umem, RING as usize, false)
+            rings.fill_ring.enqueue(&mut this.umem, RING as usize, false)
         };
         queued.map_err(failed("giving frames to the kernel"))?;
         Ok(this)
@@ -215,20 +213,14 @@ fn open(device: u32) -> io::Result<(XdpSocket, WakableRings, Umem)> {
         completion_count: RING,
     };
     let invalid = |error: ::xdp::error::Error| io::Error::new(io::ErrorKind::InvalidInput, error);
-    let (memory, config) = (
-        memory.build().map_err(invalid)?,
-        rings.build().map_err(invalid)?,
-    );
+    let (memory, config) = (memory.build().map_err(invalid)?, rings.build().map_err(invalid)?);
     let mut tries = 0;
     loop {
         let umem = Umem::map(memory)?;
         let mut builder = XdpSocketBuilder::new().map_err(cause)?;
         let (rings, mut flags) = builder.build_wakable_rings(&umem, config).map_err(cause)?;
         flags.force_copy();
-        match builder
-            .bind(NicIndex::new(device), QUEUE, flags)
-            .map_err(cause)
-        {
+        match builder.bind(NicIndex::new(device), QUEUE, flags).map_err(cause) {
             Ok(socket) => return Ok((socket, rings, umem)),
             Err(error) if error.raw_os_error() == Some(libc::EBUSY) && tries < BIND_TRIES => {
                 tries += 1;
@@ -277,12 +269,7 @@ fn refused(name: &str, doing: &'static str, source: io::Error) -> DeviceError {
         Some(libc::ENETDOWN) => "; `ip link set DEVICE up` starts it",
         _ => "",
     };
-    DeviceError::Xdp {
-        name: name.to_owned(),
-        doing,
-        source,
-        remedy,
-    }
+    DeviceError::Xdp { name: name.to_owned(), doing, source, remedy }
 }
 
 impl AsFd for Xdp {

@@ -162,10 +162,7 @@ pub fn flood(
                 std::hint::spin_loop();
             }
         }
-        let datagram = Datagram {
-            session,
-            sequence: sent,
-        };
+        let datagram = Datagram { session, sequence: sent };
         datagram.write(&mut payload);
         match socket.send(&payload) {
             Ok(_) => {
@@ -184,23 +181,13 @@ pub fn flood(
     let time = to_std(clock.now().since_start());
     let closed = control.shutdown(Shutdown::Write);
     let report = closed.and_then(|()| hear(&mut control)).ok();
-    Ok(Flood {
-        sent,
-        unsent,
-        time,
-        report,
-    })
+    Ok(Flood { sent, unsent, time, report })
 }
 
 /// Opens a connection and reads whether the sink serves it.
 fn open(peer: SocketAddr, dscp: u8, wish: Wish, session: u64, size: u64) -> io::Result<TcpStream> {
     let mut stream = socket::connect(peer, dscp)?;
-    let hello = Hello {
-        wish,
-        dscp,
-        session,
-        size,
-    };
+    let hello = Hello { wish, dscp, session, size };
     stream.write_all(&hello.write())?;
     match hear(&mut stream)?.status {
         Status::Ready => Ok(stream),

@@ -112,11 +112,7 @@ impl Sink {
         // Port zero selects any port; datagrams use the same.
         let bound = listener.local_addr()?;
         let bound = bound.as_socket().ok_or(io::ErrorKind::InvalidInput)?;
-        Ok(Self {
-            listener,
-            datagrams: socket::receive_datagrams(bound)?,
-            limits,
-        })
+        Ok(Self { listener, datagrams: socket::receive_datagrams(bound)?, limits })
     }
 
     /// Returns the address it listens on.
@@ -189,10 +185,7 @@ impl Sink {
 
 /// The report that tells a client why it is not served.
 fn report_of(status: Status) -> [u8; Report::SIZE] {
-    let report = Report {
-        status,
-        ..Report::default()
-    };
+    let report = Report { status, ..Report::default() };
     report.write()
 }
 
@@ -326,10 +319,7 @@ impl Shared<'_> {
             Wish::Upload => {
                 stream.write_all(&Report::default().write())?;
                 let octets = self.take(&mut stream, hello.size)?;
-                let report = Report {
-                    octets,
-                    ..Report::default()
-                };
+                let report = Report { octets, ..Report::default() };
                 stream.write_all(&report.write())
             }
             Wish::Download => {

@@ -31,10 +31,6 @@ impl Urgency {
             Self::Low => unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, NICE_MAX) },
             Self::Idle => return thread::schedule(libc::SCHED_IDLE, 0),
         };
-        if result == 0 {
-            Ok(())
-        } else {
-            Err(io::Error::last_os_error())
-        }
+        if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 }

@@ -26,10 +26,7 @@ impl Alarm {
     /// Returns one that is not set.
     pub(super) fn new() -> io::Result<Self> {
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
-        Ok(Self {
-            timer: timerfd_create(TimerfdClockId::Monotonic, flags)?,
-            set_to: None,
-        })
+        Ok(Self { timer: timerfd_create(TimerfdClockId::Monotonic, flags)?, set_to: None })
     }
 
     /// Sees to it that it wakes up at `until`, or before.
@@ -39,14 +36,8 @@ impl Alarm {
         }
         // Zero would unset it.
         let ns = until.as_ns().max(1);
-        let value = Timespec {
-            tv_sec: ns / 1_000_000_000,
-            tv_nsec: ns % 1_000_000_000,
-        };
-        let once = Itimerspec {
-            it_interval: Timespec::default(),
-            it_value: value,
-        };
+        let value = Timespec { tv_sec: ns / 1_000_000_000, tv_nsec: ns % 1_000_000_000 };
+        let once = Itimerspec { it_interval: Timespec::default(), it_value: value };
         timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &once)?;
         self.set_to = Some(until);
         Ok(())
@@ -77,10 +68,7 @@ mod tests {
     use crate::clock::monotonic_ns;
 
     fn rings(alarm: &Alarm, within_ms: i64) -> bool {
-        let limit = Timespec {
-            tv_sec: 0,
-            tv_nsec: within_ms * 1_000_000,
-        };
+        let limit = Timespec { tv_sec: 0, tv_nsec: within_ms * 1_000_000 };
         let mut fds = [PollFd::new(alarm, PollFlags::IN)];
         poll(&mut fds, Some(&limit)).unwrap() == 1
     }

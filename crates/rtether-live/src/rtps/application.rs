@@ -67,10 +67,7 @@ impl DomainApplication {
         let mut domain = Domain::open(options)?;
         // Each datagram is dispatched before the next one is received.
         domain.in_a_row = 1;
-        Ok(Self {
-            domain,
-            application: Application::new(),
-        })
+        Ok(Self { domain, application: Application::new() })
     }
 
     /// Opens the sockets of an application that neither announces itself nor receives or sends

@@ -79,15 +79,10 @@ impl Ethernet {
         let device = Device::named(&frames.device)?;
         let loopback = Device::named(LOOPBACK)?;
         // `/proc/self` is that of the process, which may be in another network namespace.
-        let is_vlan = Path::new("/proc/thread-self/net/vlan")
-            .join(&frames.device)
-            .exists();
+        let is_vlan = Path::new("/proc/thread-self/net/vlan").join(&frames.device).exists();
         check(options, frames, is_vlan)?;
         let known = interfaces().map_err(failed("looking for devices"))?;
-        if known
-            .iter()
-            .any(|one| one.name == frames.device && !one.is_up)
-        {
+        if known.iter().any(|one| one.name == frames.device && !one.is_up) {
             return Err(DomainError::Down(frames.device.clone()));
         }
         let (claim, number, port) = claim(ports, options.domain, &device, frames.ethertype)?;
@@ -100,16 +95,9 @@ impl Ethernet {
             own,
             own_port: port,
             group: if hears_group { ETHERNET_GROUP } else { own },
-            group_port: if hears_group {
-                ports.discovery_multicast()
-            } else {
-                port
-            },
+            group_port: if hears_group { ports.discovery_multicast() } else { port },
         };
-        let refused = |source| DeviceError::Socket {
-            name: frames.device.clone(),
-            source,
-        };
+        let refused = |source| DeviceError::Socket { name: frames.device.clone(), source };
         let inlet = inlet(&device, frames.ethertype, sieve, hears_group).map_err(refused)?;
         let line = (!is_loopback).then(|| outlet(&device));
         let line = line.transpose().map_err(refused)?;
@@ -142,11 +130,7 @@ impl Ethernet {
         ports: Ports,
         config: &mut Config,
     ) {
-        let at = |address, port| Locator::Ethernet {
-            address,
-            vid: self.vlan,
-            port,
-        };
+        let at = |address, port| Locator::Ethernet { address, vid: self.vlan, port };
         config.transport = engine::Transport::Ethernet;
         config.metatraffic_unicast = vec![at(self.own, self.port)];
         config.default_unicast = vec![at(self.own, self.port)];
@@ -254,11 +238,7 @@ impl Ethernet {
         let (_, rest) = head.split_first_chunk::<6>()?;
         let station = *rest.first_chunk()?;
         let is_here = station == self.mark;
-        Some(if is_here {
-            Origin::Host
-        } else {
-            Origin::Station(station)
-        })
+        Some(if is_here { Origin::Host } else { Origin::Station(station) })
     }
 
     pub(super) fn sleep(&self, alarm: &Alarm, waker: Option<&Waker>) -> io::Result<Ready> {
@@ -361,10 +341,7 @@ mod tests {
         let frames = EthernetOptions::on("eth1");
         assert!(check(&options, &frames, false).is_ok());
         assert!(check(&options, &frames, true).is_ok());
-        let in_vlan = |vlan| EthernetOptions {
-            vlan,
-            ..frames.clone()
-        };
+        let in_vlan = |vlan| EthernetOptions { vlan, ..frames.clone() };
         assert!(check(&options, &in_vlan(9), false).is_ok());
         let words = |frames: &EthernetOptions, is_vlan| {
             check(&options, frames, is_vlan).map_err(|error| error.to_string())
@@ -372,10 +349,7 @@ mod tests {
         let refused = words(&in_vlan(9), true).expect_err("two VLANs");
         assert!(refused.contains("is a VLAN device"), "{refused}");
         assert!(words(&in_vlan(4_095), false).is_err());
-        let other = |ethertype| EthernetOptions {
-            ethertype,
-            ..frames.clone()
-        };
+        let other = |ethertype| EthernetOptions { ethertype, ..frames.clone() };
         assert!(words(&other(0x05FF), false).is_err());
         assert!(words(&other(0x8100), false).is_err());
         let with_peers = DomainOptions {

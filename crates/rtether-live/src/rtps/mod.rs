@@ -88,10 +88,7 @@ struct Loss {
 
 impl Loss {
     fn new(of_thousand: u16, now: Instant) -> Self {
-        Self {
-            of_thousand: u64::from(of_thousand),
-            random: now.as_ns().unsigned_abs() | 1,
-        }
+        Self { of_thousand: u64::from(of_thousand), random: now.as_ns().unsigned_abs() | 1 }
     }
 
     fn strikes(&mut self) -> bool {
@@ -288,11 +285,7 @@ impl Domain {
         self.rests.on_slept(now, awake_at);
         // What ends a sleep comes mostly alone, and a look for more would find nothing; what is there
         // before a sleep has others behind it.
-        let most = if awake_at - now > AT_ONCE {
-            1
-        } else {
-            self.in_a_row
-        };
+        let most = if awake_at - now > AT_ONCE { 1 } else { self.in_a_row };
         self.receive(ready, most)
     }
 
@@ -371,8 +364,7 @@ impl Domain {
     /// Handles what hosts have said of datagrams that they were sent.
     fn read_errors(&mut self, now: Instant) -> io::Result<()> {
         let participant = &mut self.participant;
-        self.transport
-            .read_errors(|at| participant.handle_unreachable(now, at))
+        self.transport.read_errors(|at| participant.handle_unreachable(now, at))
     }
 
     /// Handles the datagram that was held back; returns whether there was one.
@@ -390,12 +382,7 @@ impl Domain {
 fn show(watch: &mut Watch, is_sent: bool, envelope: Option<Envelope>, message: &[u8]) {
     let (_, wall_ns) = monotonic_and_real_ns();
     if let Some(envelope) = envelope {
-        watch(&Seen {
-            wall_ns,
-            is_sent,
-            envelope,
-            message,
-        });
+        watch(&Seen { wall_ns, is_sent, envelope, message });
     }
 }
 

@@ -82,12 +82,7 @@ pub struct EthernetOptions {
 impl EthernetOptions {
     /// Returns the defaults for a device.
     pub fn on(device: &str) -> Self {
-        Self {
-            device: device.to_owned(),
-            ethertype: ETHERTYPE,
-            vlan: 0,
-            peers: Vec::new(),
-        }
+        Self { device: device.to_owned(), ethertype: ETHERTYPE, vlan: 0, peers: Vec::new() }
     }
 }
 

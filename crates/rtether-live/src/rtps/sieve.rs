@@ -55,10 +55,7 @@ pub(super) fn mark(device: u32) -> [u8; 6] {
 
 fn halves(address: [u8; 6]) -> (u32, u32) {
     let [upper @ .., low, lowest] = address;
-    (
-        u32::from_be_bytes(upper),
-        u32::from(u16::from_be_bytes([low, lowest])),
-    )
+    (u32::from_be_bytes(upper), u32::from(u16::from_be_bytes([low, lowest])))
 }
 
 const fn load(code: u16, at: u32) -> libc::sock_filter {
@@ -67,12 +64,7 @@ const fn load(code: u16, at: u32) -> libc::sock_filter {
 
 /// Skips `yes` instructions if the condition holds, otherwise `no`.
 const fn step(code: u16, k: u32, yes: u8, no: u8) -> libc::sock_filter {
-    libc::sock_filter {
-        code,
-        jt: yes,
-        jf: no,
-        k,
-    }
+    libc::sock_filter { code, jt: yes, jf: no, k }
 }
 
 impl Sieve {

@@ -30,18 +30,12 @@ pub(super) struct Ready {
 
 impl Ready {
     /// There may be something anywhere.
-    pub(super) const PERHAPS: Self = Self {
-        own: true,
-        group: true,
-        error: false,
-    };
+    pub(super) const PERHAPS: Self = Self { own: true, group: true, error: false };
 
     /// Returns the sources to look at.
     pub(super) fn sources(self) -> impl Iterator<Item = Source> {
         let all = [(self.own, Source::Own), (self.group, Source::Group)];
-        all.into_iter()
-            .filter(|(is, _)| *is)
-            .map(|(_, source)| source)
+        all.into_iter().filter(|(is, _)| *is).map(|(_, source)| source)
     }
 }
 
@@ -71,11 +65,7 @@ pub(super) fn sleep<S: AsFd>(
     match poll(sockets, None) {
         Ok(_) => {}
         Err(rustix::io::Errno::INTR) => {
-            return Ok(Ready {
-                own: false,
-                group: false,
-                error: false,
-            });
+            return Ok(Ready { own: false, group: false, error: false });
         }
         Err(error) => return Err(error.into()),
     }
@@ -89,9 +79,5 @@ pub(super) fn sleep<S: AsFd>(
     let own = sockets.first();
     let error = own.is_some_and(|own| own.revents().contains(PollFlags::ERR));
     let mut sockets = sockets.iter().take(count);
-    Ok(Ready {
-        own: sockets.next().is_some_and(is_ready),
-        group: sockets.any(is_ready),
-        error,
-    })
+    Ok(Ready { own: sockets.next().is_some_and(is_ready), group: sockets.any(is_ready), error })
 }

@@ -108,11 +108,9 @@ impl Transport {
         head: &[u8],
     ) -> Option<Envelope> {
         match self {
-            Self::Udp(udp) => Some(Envelope::Udp {
-                from: from?,
-                to: udp.address_of(source)?,
-                dscp: 0,
-            }),
+            Self::Udp(udp) => {
+                Some(Envelope::Udp { from: from?, to: udp.address_of(source)?, dscp: 0 })
+            }
             Self::Ethernet(_) => super::ethernet::came_in(head),
         }
     }

@@ -176,20 +176,14 @@ impl Udp {
         } else {
             None
         };
-        let at = unicast
-            .socket
-            .local_addr()
-            .map_err(failed("naming the socket"))?;
+        let at = unicast.socket.local_addr().map_err(failed("naming the socket"))?;
         let port = at.as_socket_ipv4().map_or(0, |at| at.port());
         let here = Locator::udp(own, port);
         config.metatraffic_unicast = vec![here];
         if !is_manager {
             config.default_unicast = vec![here];
         }
-        config.own_addresses = networks
-            .iter()
-            .map(|(address, _)| (*address).into())
-            .collect();
+        config.own_addresses = networks.iter().map(|(address, _)| (*address).into()).collect();
         config.networks = networks;
         let mut managers = options.peers.clone();
         if !is_manager && managers.is_empty() {
@@ -201,9 +195,7 @@ impl Udp {
             config.metatraffic_multicast = vec![group];
         }
         for manager in managers {
-            config
-                .announce_to
-                .push(Locator::udp(manager, ports.manager));
+            config.announce_to.push(Locator::udp(manager, ports.manager));
             config.networks.push((manager, 32));
         }
         Ok(Self {
@@ -291,8 +283,7 @@ impl Port {
 
     fn mark(&self, priority: i32) -> io::Result<()> {
         let dscp = priority.clamp(0, 63);
-        self.socket
-            .set_tos_v4(u32::try_from(dscp << 2).unwrap_or(0))?;
+        self.socket.set_tos_v4(u32::try_from(dscp << 2).unwrap_or(0))?;
         // Values above 6 require a privilege; without it the packet still has its DSCP.
         let class: libc::c_int = dscp >> 3;
         let _ = option::set(&self.socket, libc::SOL_SOCKET, libc::SO_PRIORITY, &class);
@@ -349,10 +340,9 @@ fn hear_errors(socket: &Socket) -> io::Result<()> {
 /// Enlarges the buffers of a socket.
 pub(super) fn make_room(socket: &Socket) -> io::Result<()> {
     // More than the system's limit requires a privilege; without it the buffers are smaller.
-    for (forced, usual) in [
-        (libc::SO_RCVBUFFORCE, libc::SO_RCVBUF),
-        (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF),
-    ] {
+    for (forced, usual) in
+        [(libc::SO_RCVBUFFORCE, libc::SO_RCVBUF), (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF)]
+    {
         if option::set(socket, libc::SOL_SOCKET, forced, &BUFFER).is_err() {
             option::set(socket, libc::SOL_SOCKET, usual, &BUFFER)?;
         }
@@ -400,10 +390,7 @@ fn open_at(own: Ipv4Addr, devices: Option<[u32; 2]>, at: SocketAddrV4) -> io::Re
     socket.set_multicast_loop_v4(false)?;
     socket.set_multicast_ttl_v4(1)?;
     hear_errors(&socket)?;
-    Ok(Port {
-        socket,
-        priority: Cell::new(0),
-    })
+    Ok(Port { socket, priority: Cell::new(0) })
 }
 
 /// Returns the error of a manager whose port is taken.
@@ -424,10 +411,7 @@ fn open_group(own: Ipv4Addr, devices: Option<[u32; 2]>, port: u16) -> io::Result
     socket.set_reuse_address(true)?;
     socket.bind(&SocketAddr::from((DISCOVERY_GROUP, port)).into())?;
     socket.join_multicast_v4(&DISCOVERY_GROUP, &own)?;
-    Ok(Port {
-        socket,
-        priority: Cell::new(0),
-    })
+    Ok(Port { socket, priority: Cell::new(0) })
 }
 
 /// An address with its prefix length.
@@ -445,12 +429,12 @@ fn place(wish: Option<Ipv4Addr>) -> Result<(Ipv4Addr, String, Vec<AddressPrefix>
     let all: Vec<(AddressPrefix, &str)> = all.collect();
     let mut own = all.iter().map(|((address, _), name)| (*address, *name));
     let (own, device) = match wish {
-        Some(wish) => own
-            .find(|(address, _)| *address == wish)
-            .ok_or(DomainError::Interface(wish))?,
-        None => own
-            .find(|(address, _)| !address.is_loopback())
-            .unwrap_or((Ipv4Addr::LOCALHOST, "lo")),
+        Some(wish) => {
+            own.find(|(address, _)| *address == wish).ok_or(DomainError::Interface(wish))?
+        }
+        None => {
+            own.find(|(address, _)| !address.is_loopback()).unwrap_or((Ipv4Addr::LOCALHOST, "lo"))
+        }
     };
     let networks = all.iter().map(|(place, _)| *place).collect();
     Ok((own, device.to_owned(), networks))

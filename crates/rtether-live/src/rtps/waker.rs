@@ -87,9 +87,6 @@ mod tests {
         });
         let slept = sleeps(&mut domain, long);
         thread.join().unwrap();
-        assert!(
-            slept > Duration::from_ms(10) && slept < Duration::from_s(10),
-            "{slept:?}"
-        );
+        assert!(slept > Duration::from_ms(10) && slept < Duration::from_s(10), "{slept:?}");
     }
 }

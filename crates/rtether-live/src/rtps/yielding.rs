@@ -28,11 +28,7 @@ const fn ns(of: rtether_model::quantity::Duration) -> Duration {
 
 impl Rests {
     pub(super) fn new(now: Instant) -> Self {
-        Self {
-            awake_since: now,
-            slept: Duration::ZERO,
-            is_needed: is_real_time,
-        }
+        Self { awake_since: now, slept: Duration::ZERO, is_needed: is_real_time }
     }
 
     /// Returns whether the thread should sleep instead of spin.
@@ -68,10 +64,7 @@ mod tests {
     const MS: i64 = 1_000_000;
 
     fn rests(is_needed: fn() -> bool) -> Rests {
-        Rests {
-            is_needed,
-            ..Rests::new(Instant::ZERO)
-        }
+        Rests { is_needed, ..Rests::new(Instant::ZERO) }
     }
 
     /// Simulates a thread for ten seconds that is woken every `gap` while it sleeps, and then works
@@ -92,9 +85,7 @@ mod tests {
         let slept_in = |begin: i64| -> i64 {
             let end = begin + 1_000 * MS;
             let parts = asleep.iter();
-            parts
-                .map(|(from, until)| ((*until).min(end) - (*from).max(begin)).max(0))
-                .sum()
+            parts.map(|(from, until)| ((*until).min(end) - (*from).max(begin)).max(0)).sum()
         };
         let least = (0..9_000).map(|begin| slept_in(begin * MS)).min();
         let longest = asleep.iter().map(|(from, until)| until - from).max();
@@ -104,13 +95,8 @@ mod tests {
     #[test]
     fn a_thread_sleeps_for_the_share_of_each_second_that_the_kernel_would_take() {
         // Oracle: `sched_rt_runtime_us` is 950 000 of 1 000 000 us.
-        for (gap, work) in [
-            (60 * MS, 0),
-            (MS, 0),
-            (MS, MS / 10),
-            (MS / 10, MS / 10),
-            (7 * MS, MS),
-        ] {
+        for (gap, work) in [(60 * MS, 0), (MS, 0), (MS, MS / 10), (MS / 10, MS / 10), (7 * MS, MS)]
+        {
             let (least, longest) = run(gap, work);
             assert!(least >= 50 * MS, "{least} ns with {gap} and {work}");
             // It wakes for every datagram.

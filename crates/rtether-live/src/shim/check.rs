@@ -14,11 +14,7 @@ use crate::link::MacAddress;
 
 fn refuse(option: &'static str, reason: &'static str) -> Result<(), ShimError> {
     let backend = Backend::User;
-    Err(ShimError::Refused(Refusal {
-        backend,
-        option,
-        reason,
-    }))
+    Err(ShimError::Refused(Refusal { backend, option, reason }))
 }
 
 /// Checks that the user-space back end can carry out the settings.

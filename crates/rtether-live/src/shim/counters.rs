@@ -26,10 +26,7 @@ pub(super) struct DeviceCounters {
 impl Counters {
     /// Opens the counters of the calling thread's namespace; later reads stay in that namespace.
     pub(super) fn open() -> io::Result<Self> {
-        Ok(Self {
-            file: File::open("/proc/thread-self/net/dev")?,
-            text: vec![0; READ_MAX],
-        })
+        Ok(Self { file: File::open("/proc/thread-self/net/dev")?, text: vec![0; READ_MAX] })
     }
 
     /// Reads the counters of a device; `None` if no device has this name.
@@ -57,10 +54,7 @@ fn find(text: &str, device: &str) -> Option<DeviceCounters> {
     let mut columns = row.split_ascii_whitespace().skip(8);
     let dropped = columns.nth(3)?.parse().ok()?;
     let collisions = columns.nth(1)?.parse().ok()?;
-    Some(DeviceCounters {
-        dropped,
-        collisions,
-    })
+    Some(DeviceCounters { dropped, collisions })
 }
 
 #[cfg(test)]
@@ -76,10 +70,7 @@ Inter-|   Receive                                                |  Transmit
     lo:  100       2    0    0    0     0          0         0      100       2    0    0    0     0       0          0
   rts7: 1 2 3 4 5 6 7 8 11 12 13 14 15 16 17 18
 ";
-        let found = DeviceCounters {
-            dropped: 14,
-            collisions: 16,
-        };
+        let found = DeviceCounters { dropped: 14, collisions: 16 };
         assert_eq!(find(text, "rts7"), Some(found));
         assert_eq!(find(text, "lo"), Some(DeviceCounters::default()));
         assert_eq!(find(text, "rts"), None);

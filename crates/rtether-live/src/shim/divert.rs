@@ -62,10 +62,7 @@ enum Way {
 impl Diversion {
     /// Creates the maps; the shim does not count as alive yet.
     pub(super) fn new() -> io::Result<Self> {
-        Ok(Self {
-            alive: Numbers::new()?,
-            counts: Numbers::new()?,
-        })
+        Ok(Self { alive: Numbers::new()?, counts: Numbers::new()? })
     }
 
     /// Gives a sign of life.
@@ -156,10 +153,7 @@ fn pin(path: &Path, program: &[Instruction]) -> io::Result<()> {
 
 /// Returns the monotonic clock, the same as `bpf_ktime_get_ns`.
 fn now_ns() -> u64 {
-    let mut now = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the pointer is to a live value, which the kernel fills in; this clock always exists.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
     let [seconds, ns] = [now.tv_sec, now.tv_nsec].map(|part| u64::try_from(part).unwrap_or(0));

@@ -111,8 +111,7 @@ impl Shim {
             };
             let (now, octets) = (self.clock.now(), &self.buffer[..length]);
             if hears(&self.settings) {
-                self.transmit
-                    .hear(now, octets, &self.port, &mut self.pool)?;
+                self.transmit.hear(now, octets, &self.port, &mut self.pool)?;
             }
             self.receive.take(now, octets, &mut self.pool);
         }
@@ -190,10 +189,7 @@ impl Shim {
             }
             Waiting::Spin => return Ok(()),
         };
-        let left = until_frame
-            .into_iter()
-            .chain(until_look)
-            .fold(left, Duration::min);
+        let left = until_frame.into_iter().chain(until_look).fold(left, Duration::min);
         if left > Duration::ZERO {
             self.sleep(left)?;
         }
@@ -241,11 +237,7 @@ impl Shim {
             is_real_time: self.is_real_time,
             transmitted: self.transmit.traffic,
             received: self.receive.traffic,
-            queues: self
-                .transmit
-                .queues()
-                .chain(self.receive.queues())
-                .collect(),
+            queues: self.transmit.queues().chain(self.receive.queues()).collect(),
             smoother: self.transmit.smoother(&self.settings),
             signal: self.settings.signal,
             missed_reports: self.transmit.missed(),

@@ -47,10 +47,7 @@ impl Pool {
 
 /// Tags an untagged frame with the PCP of its class.
 pub(super) fn tag(frame: &mut Vec<u8>, parsed: &Parsed, class: u8, tags: &Tags) {
-    let Some(pcp) = tags
-        .insert
-        .and_then(|of| of.get(usize::from(class)).copied())
-    else {
+    let Some(pcp) = tags.insert.and_then(|of| of.get(usize::from(class)).copied()) else {
         return;
     };
     if parsed.key.tag.is_some() {
@@ -111,18 +108,12 @@ pub(in crate::shim) fn echoed_mark(frame: &[u8], parsed: &Parsed) -> Option<Mark
     let packet = packet(frame, parsed).filter(|_| parsed.key.protocol == Some(TCP))?;
     let first = *packet.first()?;
     // Extension headers are not followed; that misses only a few marks.
-    let start = if first >> 4 == 4 {
-        usize::from(first & 0x0F) * 4
-    } else {
-        IPV6_HEADER
-    };
+    let start = if first >> 4 == 4 { usize::from(first & 0x0F) * 4 } else { IPV6_HEADER };
     let flags = *packet.get(start + TCP_FLAGS)?;
     // In a SYN, this bit negotiates ECN and does not echo a mark.
     let is_ack = flags & (TCP_ACK | TCP_SYN) == TCP_ACK;
-    is_ack.then(|| Marked {
-        size: Bytes::new(packet.len() as u64),
-        is_marked: flags & TCP_ECHO != 0,
-    })
+    is_ack
+        .then(|| Marked { size: Bytes::new(packet.len() as u64), is_marked: flags & TCP_ECHO != 0 })
 }
 
 /// Octets of the two MAC addresses, and of the fixed IPv6 header.
@@ -229,12 +220,9 @@ mod tests {
         let mut six = vec![0_u8; 60];
         (six[0], six[5], six[6]) = (0x60, 20, 6);
         let ethernet_six = [&[2; 12][..], &[0x86, 0xDD]].concat();
-        for (flags, expected) in [
-            (0x10, Some(false)),
-            (0x50, Some(true)),
-            (0x52, None),
-            (0xC2, None),
-        ] {
+        for (flags, expected) in
+            [(0x10, Some(false)), (0x50, Some(true)), (0x52, None), (0xC2, None)]
+        {
             (four[33], six[53]) = (flags, flags);
             for (header, packet) in [(&ethernet, &four), (&ethernet_six, &six)] {
                 let frame = [&header[..], packet].concat();

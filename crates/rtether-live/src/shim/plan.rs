@@ -138,15 +138,10 @@ impl Plan {
     pub(super) fn open_taps(&self) -> Result<Taps, ShimError> {
         let open = |way| {
             let name = tap_name(way, self.index);
-            Tap::open(&name)?.ok_or_else(|| ShimError::Running {
-                device: self.device.clone(),
-                tap: name,
-            })
+            Tap::open(&name)?
+                .ok_or_else(|| ShimError::Running { device: self.device.clone(), tap: name })
         };
-        Ok(Taps {
-            stack: open('s')?,
-            wire: self.is_receiving().then(|| open('r')).transpose()?,
-        })
+        Ok(Taps { stack: open('s')?, wire: self.is_receiving().then(|| open('r')).transpose()? })
     }
 
     fn is_receiving(&self) -> bool {
@@ -156,10 +151,7 @@ impl Plan {
     /// Carries out the plan, with the TAPs open.
     pub(super) fn run(&self, taps: &Taps, settings: &Settings) -> Result<Diversion, ShimError> {
         detach(&self.device)?;
-        for tap in [Some(&taps.stack), taps.wire.as_ref()]
-            .into_iter()
-            .flatten()
-        {
+        for tap in [Some(&taps.stack), taps.wire.as_ref()].into_iter().flatten() {
             for command in tap_up(tap.name()) {
                 command.run()?;
             }
@@ -276,10 +268,7 @@ impl Folder {
         });
         let parent = Path::new(if is_there { PROGRAMS } else { "/run" });
         let name = format!("{PREFIX}shim-{}-{number}", std::process::id());
-        Self {
-            path: parent.join(name),
-            is_mounted: !is_there,
-        }
+        Self { path: parent.join(name), is_mounted: !is_there }
     }
 
     fn open(&self) -> Vec<CommandLine> {
@@ -294,10 +283,7 @@ impl Folder {
     fn close(&self) -> Vec<CommandLine> {
         let path = self.path.display();
         if self.is_mounted {
-            vec![
-                words(&format!("umount {path}")),
-                words(&format!("rmdir {path}")),
-            ]
+            vec![words(&format!("umount {path}")), words(&format!("rmdir {path}"))]
         } else {
             vec![words(&format!("rm -r {path}"))]
         }
@@ -315,18 +301,11 @@ struct State {
 
 impl State {
     fn of(device: &str) -> Result<Self, ShimError> {
-        let occupied = |what, way, qdisc| ShimError::Occupied {
-            device: device.to_owned(),
-            what,
-            way,
-            qdisc,
-        };
+        let occupied =
+            |what, way, qdisc| ShimError::Occupied { device: device.to_owned(), what, way, qdisc };
         let queues = words(&format!("tc qdisc show dev {device}")).run()?;
-        let mut state = Self {
-            has_clsact: queues.contains("qdisc clsact"),
-            ours: Vec::new(),
-            foreign: None,
-        };
+        let mut state =
+            Self { has_clsact: queues.contains("qdisc clsact"), ours: Vec::new(), foreign: None };
         if queues.contains("qdisc ingress") {
             state.foreign = Some(occupied("an ingress queue", "ingress", "ingress"));
         }

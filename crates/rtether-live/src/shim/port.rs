@@ -49,10 +49,7 @@ impl Port {
         is_told: bool,
         listens: bool,
     ) -> Result<Self, ShimError> {
-        let failed = |source| DeviceError::Socket {
-            name: name.to_owned(),
-            source,
-        };
+        let failed = |source| DeviceError::Socket { name: name.to_owned(), source };
         let reports = is_told.then(|| {
             let socket = bound(device, COLLISION_ETHERTYPE)?;
             timestamping::enable(socket.as_fd())?;

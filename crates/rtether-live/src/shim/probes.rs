@@ -50,11 +50,7 @@ struct PeerMessage<'a> {
 /// Returns the payload of a frame that may be a probe or an answer.
 fn payload(frame: &[u8]) -> Option<&[u8]> {
     let kind = |at: usize| Some(u16::from_be_bytes(*frame.get(at..)?.first_chunk()?));
-    let start = if kind(HEADER - 2)? == ETHERTYPE_TAG {
-        HEADER + TAG
-    } else {
-        HEADER
-    };
+    let start = if kind(HEADER - 2)? == ETHERTYPE_TAG { HEADER + TAG } else { HEADER };
     (kind(start - 2)? == COLLISION_ETHERTYPE).then(|| &frame[start..])
 }
 
@@ -80,10 +76,7 @@ impl Probes {
     pub(super) fn new(now: Instant, settings: &Settings, own: MacAddress) -> Option<Self> {
         let probing = settings.probes.as_ref()?;
         let longest = wire::occupancy(LONGEST, settings.rate) * LOST_AFTER_FRAMES;
-        let config = PathConfig {
-            every: probing.every,
-            timeout: LOST_AFTER.max(longest),
-        };
+        let config = PathConfig { every: probing.every, timeout: LOST_AFTER.max(longest) };
         // Unpredictable for stations that do not see the probes.
         let [.., a, b, c, d] = RandomState::new().hash_one(own.0).to_be_bytes();
         let session = u32::from_be_bytes([a, b, c, d]);
@@ -99,10 +92,7 @@ impl Probes {
     }
 
     pub(super) fn status(&self) -> ProbeStatus {
-        ProbeStatus {
-            own: self.paths.counters(),
-            ..self.counters
-        }
+        ProbeStatus { own: self.paths.counters(), ..self.counters }
     }
 
     /// A frame leaves; if it is one of our probes, its delay is measured from now on.
@@ -138,9 +128,8 @@ impl Probes {
         }
         let mut peers = (0..).zip(&self.peers);
         let path = peers.find_map(|(path, peer)| (*peer == found.from).then_some(path));
-        let outcome = path.map_or(Outcome::Forged, |path| {
-            self.paths.handle_answer(now, path, found.payload)
-        });
+        let outcome =
+            path.map_or(Outcome::Forged, |path| self.paths.handle_answer(now, path, found.payload));
         match outcome {
             Outcome::Taken => {}
             Outcome::Forged => self.counters.forged += 1,
@@ -197,14 +186,9 @@ mod tests {
     }
 
     fn probes(own: MacAddress, to: &[MacAddress]) -> Probes {
-        let probes = Some(Probing {
-            to: to.to_vec(),
-            every: Duration::from_ms(10),
-        });
-        let settings = Settings {
-            probes,
-            ..Settings::new(Layer::default(), BitRate::from_mbps(10))
-        };
+        let probes = Some(Probing { to: to.to_vec(), every: Duration::from_ms(10) });
+        let settings =
+            Settings { probes, ..Settings::new(Layer::default(), BitRate::from_mbps(10)) };
         Probes::new(at(0), &settings, own).unwrap()
     }
 
@@ -219,10 +203,7 @@ mod tests {
         let (mut near, mut far) = (probes(NEAR, &[FAR]), probes(FAR, &[]));
         let probe = near.poll(at(0)).unwrap();
         assert_eq!(near.poll(at(0)), None);
-        assert_eq!(
-            probe[..14],
-            [2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x88, 0xB6]
-        );
+        assert_eq!(probe[..14], [2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x88, 0xB6]);
         near.handle_departure(at(300), &tagged(&probe));
         let there = at(40_000_550);
         let age = Duration::from_us(90);

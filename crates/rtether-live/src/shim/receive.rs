@@ -136,13 +136,7 @@ impl ReceiveSide {
 
     pub(super) fn queues(&self) -> impl Iterator<Item = QueueStatus> {
         let classes = 0..self.queues.as_ref().map_or(0, ReceiveQueues::count);
-        let of = |class| {
-            Some(QueueStatus::of(
-                Direction::Receive,
-                class,
-                &self.stats(class)?,
-            ))
-        };
+        let of = |class| Some(QueueStatus::of(Direction::Receive, class, &self.stats(class)?));
         classes.filter_map(of)
     }
 
@@ -183,8 +177,7 @@ fn queues(layer: &Layer) -> Result<Option<ReceiveQueues<Frame>>, ShimError> {
     match &layer.receive {
         Some(Receive::Queues(config)) => {
             let made = ReceiveQueues::new(config);
-            made.map(Some)
-                .map_err(|error| ShimError::Layer(error.to_string()))
+            made.map(Some).map_err(|error| ShimError::Layer(error.to_string()))
         }
         // Stack instances were refused before.
         Some(Receive::Instances { .. }) | None => Ok(None),

@@ -206,10 +206,7 @@ impl QueueStatus {
             accepted: stats.accepted,
             released: stats.released,
             dropped: stats.dropped,
-            waited: Some(Waited {
-                mean: Duration::from_ps(mean),
-                max: stats.waited_max,
-            }),
+            waited: Some(Waited { mean: Duration::from_ps(mean), max: stats.waited_max }),
         }
     }
 }

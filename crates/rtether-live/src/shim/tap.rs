@@ -29,21 +29,14 @@ pub(super) struct Tap {
 impl Tap {
     /// Creates a TAP that is down and has IPv6 disabled; `None` if a device of this name is in use.
     pub(super) fn open(name: &str) -> Result<Option<Self>, ShimError> {
-        let failed = |source| ShimError::Tap {
-            name: name.to_owned(),
-            source,
-        };
+        let failed = |source| ShimError::Tap { name: name.to_owned(), source };
         let mut options = OpenOptions::new();
         options.read(true).write(true);
         options.custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC);
         let file = options.open("/dev/net/tun").map_err(failed)?;
         if let Err(error) = set_name(&file, name) {
             let is_there = error.raw_os_error() == Some(libc::EBUSY);
-            return if is_there {
-                Ok(None)
-            } else {
-                Err(failed(error))
-            };
+            return if is_there { Ok(None) } else { Err(failed(error)) };
         }
         // Best effort: IPv6 may be absent. `/proc/sys/net` is that of the namespace.
         let switch = format!("/proc/sys/net/ipv6/conf/{name}/disable_ipv6");
@@ -86,10 +79,7 @@ impl AsFd for Tap {
 
 /// Returns whether the error only means that nothing is available now.
 pub(super) fn is_later(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
-    )
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }
 
 /// Attaches a descriptor of `/dev/net/tun` to a new device.

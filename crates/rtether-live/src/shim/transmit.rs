@@ -34,11 +34,7 @@ use crate::emulator::CompletionReport;
 /// only a small fraction of the link rate and the queue would grow. Urgent frames wait just as long
 /// for the wake-up itself.
 pub(super) const fn catch_up(is_real_time: bool) -> Duration {
-    if is_real_time {
-        Duration::from_us(30)
-    } else {
-        Duration::from_ms(10)
-    }
+    if is_real_time { Duration::from_us(30) } else { Duration::from_ms(10) }
 }
 
 /// Queue limit for a layer without transmit queues: a usual `txqueuelen`.
@@ -218,11 +214,7 @@ impl TransmitSide {
         pool: &mut Pool,
     ) -> Result<(), ShimError> {
         while let Some(due) = self.due().filter(|&due| due <= now) {
-            let at = if self.is_waiting() {
-                due.max(now - self.catch_up)
-            } else {
-                due
-            };
+            let at = if self.is_waiting() { due.max(now - self.catch_up) } else { due };
             if self.below_due() == Some(due) {
                 self.complete(at);
             } else {

@@ -206,8 +206,7 @@ impl Shim {
         let mut settings = self.settings.clone();
         settings.layer.smoother = None;
         let now = self.clock.now();
-        self.transmit
-            .set(now, &settings, &self.port, &mut self.pool)?;
+        self.transmit.set(now, &settings, &self.port, &mut self.pool)?;
         if !self.drain(fast)? {
             self.transmit.drops.abandoned += self.transmit.waiting() + self.receive.waiting();
         }
@@ -238,10 +237,7 @@ impl Shim {
             Err(DeviceError::Unknown { .. }) => Ok(()),
             _ => restore(&self.name),
         });
-        restored.map_err(|source| ShimError::Namespace {
-            device: self.name.clone(),
-            source,
-        })?
+        restored.map_err(|source| ShimError::Namespace { device: self.name.clone(), source })?
     }
 }
 
@@ -256,7 +252,5 @@ impl Drop for Shim {
 /// Returns a number that is unique to this station: its MAC address.
 fn seed_of(device: &Device) -> u64 {
     let octets = device.address().0;
-    octets
-        .iter()
-        .fold(0, |seed, &octet| seed << 8 | u64::from(octet))
+    octets.iter().fold(0, |seed, &octet| seed << 8 | u64::from(octet))
 }

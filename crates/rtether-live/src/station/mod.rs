@@ -71,10 +71,7 @@ pub struct Tagging {
 impl Tagging {
     /// Returns the options of an ordinary socket.
     fn options(self) -> UdpOptions {
-        UdpOptions {
-            dscp: self.dscp,
-            priority: self.priority(),
-        }
+        UdpOptions { dscp: self.dscp, priority: self.priority() }
     }
 
     /// Returns the priority of an ordinary socket.

@@ -111,10 +111,7 @@ pub struct TopicHost {
 }
 
 fn failed(source: io::Error) -> StationError {
-    StationError::Socket {
-        doing: "publishing and subscribing".into(),
-        source,
-    }
+    StationError::Socket { doing: "publishing and subscribing".into(), source }
 }
 
 fn no_room<T>(created: Option<T>) -> Result<T, StationError> {
@@ -122,9 +119,7 @@ fn no_room<T>(created: Option<T>) -> Result<T, StationError> {
 }
 
 fn value(size: usize) -> Octets {
-    Octets {
-        octets: vec![0; size],
-    }
+    Octets { octets: vec![0; size] }
 }
 
 impl TopicHost {
@@ -327,12 +322,7 @@ impl Flow {
     ) -> io::Result<()> {
         let (at, number) = (clock.now(), self.number);
         self.number = self.number.wrapping_add(1);
-        let mark = Mark {
-            stream: self.duty.stream,
-            is_answer: false,
-            number,
-            released_at: at,
-        };
+        let mark = Mark { stream: self.duty.stream, is_answer: false, number, released_at: at };
         mark.write(&mut self.value.octets);
         if !send(&mut self.out, &self.value, domain)? {
             log.oddities.unsent += u64::from(self.duty.listeners);
@@ -345,13 +335,7 @@ impl Flow {
                 log.oddities.unrecorded += 1;
                 continue;
             }
-            log.sent.push(Sent {
-                stream,
-                number,
-                at,
-                call,
-                late: at - due,
-            });
+            log.sent.push(Sent { stream, number, at, call, late: at - due });
         }
         Ok(())
     }
@@ -379,12 +363,7 @@ impl Stream {
         let Policy { is_reliable, dscp } = duty.policy;
         let (now, participant) = (domain.now(), domain.participant_mut());
         let requested = policies(is_reliable, dscp, false);
-        let inlet = no_room(Subscription::create(
-            participant,
-            now,
-            &duty.topic,
-            requested,
-        ))?;
+        let inlet = no_room(Subscription::create(participant, now, &duty.topic, requested))?;
         let mut back = None;
         if let Some((size, _)) = duty.answer {
             let topic = answers(&duty.topic, duty.place.into());
@@ -414,11 +393,7 @@ impl Stream {
         };
         let at = clock.now();
         let stream = self.duty.stream;
-        let mark = Mark {
-            stream,
-            is_answer: true,
-            ..request
-        };
+        let mark = Mark { stream, is_answer: true, ..request };
         mark.write(&mut value.octets);
         if !send(out, value, domain)? {
             log.oddities.unsent += 1;

@@ -80,10 +80,7 @@ pub struct Station {
 }
 
 fn failed(doing: &str) -> impl Fn(std::io::Error) -> StationError {
-    move |source| StationError::Socket {
-        doing: doing.to_owned(),
-        source,
-    }
+    move |source| StationError::Socket { doing: doing.to_owned(), source }
 }
 
 impl Station {
@@ -246,12 +243,7 @@ impl Station {
         flow.awaited = flow.duty.answers;
         for (stream, outlet) in (flow.duty.stream..).zip(&mut flow.outlets) {
             let at = self.clock.now();
-            let mark = Mark {
-                stream,
-                is_answer: false,
-                number,
-                released_at: at,
-            };
+            let mark = Mark { stream, is_answer: false, number, released_at: at };
             let payload = &mut self.payload[..flow.duty.payload];
             mark.write(payload);
             let is_sent = sent(outlet.send(payload), &mut self.log)?;
@@ -259,13 +251,7 @@ impl Station {
             if is_sent && self.log.sent.len() == RECORDS_MAX {
                 self.log.oddities.unrecorded += 1;
             } else if is_sent {
-                self.log.sent.push(Sent {
-                    stream,
-                    number,
-                    at,
-                    call,
-                    late: at - due,
-                });
+                self.log.sent.push(Sent { stream, number, at, call, late: at - due });
             }
         }
         flow.left = flow.left.saturating_sub(1);
@@ -310,10 +296,7 @@ impl Station {
     fn wait(&mut self) -> std::io::Result<()> {
         let now = self.clock.now();
         let look = Ord::min(now + LOOK, self.end);
-        let next = self
-            .timers
-            .peek()
-            .map_or(look, |Reverse((at, _))| look.min(*at));
+        let next = self.timers.peek().map_or(look, |Reverse((at, _))| look.min(*at));
         let left = to_std(next - now);
         let limit = Timespec {
             tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
@@ -358,9 +341,7 @@ impl Station {
         if mark.is_answer {
             let own = |flow: &Flow| {
                 let streams = flow.duty.stream..;
-                streams
-                    .take(flow.duty.answers as usize)
-                    .any(|s| s == mark.stream)
+                streams.take(flow.duty.answers as usize).any(|s| s == mark.stream)
             };
             let Some(index) = self.flows.iter().position(own) else {
                 self.log.oddities.foreign += 1;
@@ -376,11 +357,7 @@ impl Station {
             return Ok(());
         };
         let duty = &self.streams[index].duty;
-        let request = Request {
-            number: mark.number,
-            released_at: mark.released_at,
-            receive,
-        };
+        let request = Request { number: mark.number, released_at: mark.released_at, receive };
         match duty.answer {
             None => self.record(duty.stream, mark, now, receive),
             Some(answer) if answer.after == Duration::ZERO => self.answer(index, request)?,
@@ -431,9 +408,6 @@ fn sent(result: std::io::Result<()>, log: &mut Log) -> Result<bool, StationError
             log.oddities.unsent += 1;
             Ok(false)
         }
-        Err(source) => Err(StationError::Socket {
-            doing: "sending".into(),
-            source,
-        }),
+        Err(source) => Err(StationError::Socket { doing: "sending".into(), source }),
     }
 }

@@ -49,30 +49,17 @@ impl Outlet {
                 message: vec![0; icmp::HEADER + payload],
                 sequence: 0,
             }),
-            Carrier::Raw {
-                ethertype,
-                header: inner,
-            } => {
+            Carrier::Raw { ethertype, header: inner } => {
                 // Protocol 0: this socket receives nothing.
                 let socket = Socket::new(Domain::PACKET, Type::RAW, None)?;
                 socket.bind(&link_address(device.index(), 0))?;
                 socket.set_nonblocking(true)?;
                 let mut frame = Vec::new();
-                link::header(
-                    &mut frame,
-                    peer.mac,
-                    device.address(),
-                    tagging.tag,
-                    ethertype,
-                );
+                link::header(&mut frame, peer.mac, device.address(), tagging.tag, ethertype);
                 let start = frame.len() + inner;
                 let tag = frame.len() - HEADER;
                 frame.resize((start + payload).max(FRAME_MIN + tag), 0);
-                Ok(Self::Raw {
-                    socket,
-                    frame,
-                    start,
-                })
+                Ok(Self::Raw { socket, frame, start })
             }
         }
     }
@@ -81,26 +68,15 @@ impl Outlet {
     pub(super) fn send(&mut self, payload: &[u8]) -> io::Result<()> {
         match self {
             Self::Udp(socket) => socket.send(payload).map(|_| ()),
-            Self::Echo {
-                socket,
-                message,
-                sequence,
-            } => {
+            Self::Echo { socket, message, sequence } => {
                 message.truncate(icmp::HEADER);
                 message.extend(payload);
-                let echo = Echo {
-                    identifier: identifier(),
-                    sequence: *sequence,
-                };
+                let echo = Echo { identifier: identifier(), sequence: *sequence };
                 *sequence = sequence.wrapping_add(1);
                 icmp::write_request(message, echo);
                 socket.send(message).map(|_| ())
             }
-            Self::Raw {
-                socket,
-                frame,
-                start,
-            } => {
+            Self::Raw { socket, frame, start } => {
                 frame[*start..*start + payload.len()].copy_from_slice(payload);
                 socket.send(frame).map(|_| ())
             }
@@ -175,11 +151,7 @@ impl Inlet {
         drop(socket.set_recv_buffer_size(4 << 20));
         socket.set_nonblocking(true)?;
         timestamping::enable(socket.as_fd())?;
-        Ok(Self {
-            socket,
-            carrier,
-            own: device.address(),
-        })
+        Ok(Self { socket, carrier, own: device.address() })
     }
 
     /// Returns whether everything that arrives here is an answer.
@@ -245,10 +217,7 @@ mod tests {
             let reply = |identifier| {
                 let mut message = vec![7; icmp::HEADER + 12];
                 let sequence = 1;
-                let echo = Echo {
-                    identifier,
-                    sequence,
-                };
+                let echo = Echo { identifier, sequence };
                 assert!(icmp::write_request(&mut message, echo));
                 icmp::answer(&mut message).expect("a request");
                 let mut packet = vec![0; header];

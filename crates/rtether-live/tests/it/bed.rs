@@ -100,12 +100,7 @@ impl Bed {
             hosts.push(host);
         }
         let address = |host| inside(host, || Device::named(DEVICE).unwrap().address());
-        Ok(Self {
-            addresses: hosts.iter().map(address).collect(),
-            hosts,
-            center,
-            network,
-        })
+        Ok(Self { addresses: hosts.iter().map(address).collect(), hosts, center, network })
     }
 
     /// Runs the emulator while `work` runs in a thread of its own, and returns both results.

@@ -37,11 +37,7 @@ fn messages(answer: Option<usize>) -> TcpOutgoing {
         stream: STREAM,
         peer: PEER,
         tagging: Tagging::default(),
-        traffic: TcpTraffic::Messages {
-            releases,
-            payload: SIZE,
-            answer,
-        },
+        traffic: TcpTraffic::Messages { releases, payload: SIZE, answer },
     }
 }
 

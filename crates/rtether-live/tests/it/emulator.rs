@@ -60,10 +60,8 @@ fn udp_round_trips_over_a_switch() {
     let network = star(switch(2), 2, 100);
     let Some(bed) = Bed::new(network) else { return };
     for (payload, waiting) in [(64, Waiting::Block), (1_472, Waiting::Spin)] {
-        let (least, report) = bed.run(
-            |options| options.waiting = waiting,
-            || round_trips(&bed, payload),
-        );
+        let (least, report) =
+            bed.run(|options| options.waiting = waiting, || round_trips(&bed, payload));
         let frame = wire::frame_size(Bytes::new(payload), Encapsulation::Udp);
         let expected = wire::wire_time(frame, BitRate::from_mbps(100)) * 4;
         assert!(least >= expected, "{least:?} {expected:?}");
@@ -195,10 +193,7 @@ fn an_urgent_frame_passes_those_that_wait() {
     let begun = (last.at - first.at).as_ps() / each.as_ps() + 1;
     let is_late = report.injected.late > 0;
     let urgent = i64::try_from(urgent).unwrap();
-    assert!(
-        is_late || urgent <= begun,
-        "{urgent} before it, {begun} had begun"
-    );
+    assert!(is_late || urgent <= begun, "{urgent} before it, {begun} had begun");
 }
 
 /// Oracles: every frame is delivered or counted as lost; each host gets a report of each of its
@@ -222,9 +217,7 @@ fn stations_of_a_hub_collide() {
                     let (bed, to) = (&bed, bed.addresses[(host + 1) % 4]);
                     scope.spawn(move || send(bed, host, to, 0, 1, EACH, 600));
                 }
-                let told = listeners
-                    .into_iter()
-                    .map(|listener| listener.join().unwrap());
+                let told = listeners.into_iter().map(|listener| listener.join().unwrap());
                 told.collect::<Vec<u64>>()
             })
         },
@@ -246,9 +239,7 @@ fn stations_of_a_hub_collide() {
 fn collisions_told() -> u64 {
     let protocol = Protocol::from(i32::from(COLLISION_ETHERTYPE.to_be()));
     let socket = Socket::new(Domain::PACKET, Type::RAW, Some(protocol)).unwrap();
-    socket
-        .set_read_timeout(Some(Sleep::from_millis(500)))
-        .unwrap();
+    socket.set_read_timeout(Some(Sleep::from_millis(500))).unwrap();
     let mut collisions = 0;
     let mut buffer = [0; 2_000];
     let read =
@@ -351,18 +342,9 @@ fn ports_that_make_no_sense_are_named() {
         (vec![port(9, "port0", one)], "not an end station"),
         (vec![port(1, "nosuch", one)], "nosuch"),
         (vec![port(1, "port0", MacAddress([0xFF; 6]))], "group"),
-        (
-            vec![port(1, "port0", one), port(2, "port0", other)],
-            "another",
-        ),
-        (
-            vec![port(1, "port0", one), port(1, "port1", other)],
-            "another",
-        ),
-        (
-            vec![port(1, "port0", one), port(2, "port1", one)],
-            "another",
-        ),
+        (vec![port(1, "port0", one), port(2, "port0", other)], "another"),
+        (vec![port(1, "port0", one), port(1, "port1", other)], "another"),
+        (vec![port(1, "port0", one), port(2, "port1", one)], "another"),
     ];
     inside(&bed.center, || {
         for (ports, expected) in cases {

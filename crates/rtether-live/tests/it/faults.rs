@@ -39,9 +39,7 @@ struct Done {
 /// Drops three of ten requests, answers one of ten twice, one with an invalid message only, one
 /// only partly, and one after the next; answers the rest correctly.
 fn answer_badly(socket: &UdpSocket, seed: u64, stop: &AtomicBool) -> Done {
-    socket
-        .set_read_timeout(Some(Sleep::from_millis(50)))
-        .unwrap();
+    socket.set_read_timeout(Some(Sleep::from_millis(50))).unwrap();
     let (mut dice, mut done) = (Dice::new(seed), Done::default());
     let (mut held, mut last) = (None::<Vec<u8>>, None);
     let mut buffer = [0; 2_000];
@@ -132,10 +130,7 @@ fn each_fault_of_the_peer_is_counted() {
                 ..Counters::default()
             };
             assert_eq!(counters, expected, "seed {seed}");
-            let expected = Oddities {
-                malformed: done.malformed,
-                ..Oddities::default()
-            };
+            let expected = Oddities { malformed: done.malformed, ..Oddities::default() };
             assert_eq!(oddities, expected, "seed {seed}");
         });
     }
@@ -145,10 +140,7 @@ fn each_fault_of_the_peer_is_counted() {
 #[test]
 fn a_spinning_meter_sleeps_though_replies_are_lost() {
     let Some(wire) = Wire::new() else { return };
-    let config = Config {
-        interval: Interval::Fixed(Duration::from_ms(1)),
-        ..CONFIG
-    };
+    let config = Config { interval: Interval::Fixed(Duration::from_ms(1)), ..CONFIG };
     let stop = AtomicBool::new(false);
     let socket = inside(&wire.far, || patient(|| UdpSocket::bind((FAR, PORT))));
     std::thread::scope(|scope| {
@@ -212,22 +204,14 @@ fn a_removed_device_ends_the_run() {
     assert!([6, 100].contains(&error.raw_os_error().unwrap()), "{error}");
     let wire = Wire::new().unwrap();
     let error = without_device(&wire, udp);
-    assert_eq!(
-        error.raw_os_error(),
-        Some(101),
-        "network unreachable: {error}"
-    );
+    assert_eq!(error.raw_os_error(), Some(101), "network unreachable: {error}");
 }
 
 #[test]
 fn a_peer_that_ends_leaves_losses_or_a_closed_connection() {
     let Some(wire) = Wire::new() else { return };
     // Over UDP the rest is lost, and the far host reports the port as unreachable.
-    let config = Config {
-        samples: 200,
-        interval: Interval::Fixed(Duration::from_ms(1)),
-        ..CONFIG
-    };
+    let config = Config { samples: 200, interval: Interval::Fixed(Duration::from_ms(1)), ..CONFIG };
     let (mut near, _) = with_responder(
         &wire,
         || patient(|| Udp::bind((FAR, PORT).into(), UdpOptions::default())),
@@ -265,14 +249,10 @@ fn a_peer_that_ends_leaves_losses_or_a_closed_connection() {
         let link = Tcp::connect((FAR, PORT).into(), UdpOptions::default()).unwrap();
         let mut meter = meter(link, config, Waiting::Block);
         let stop = AtomicBool::new(false);
-        meter
-            .run(&stop, |_| stop.store(true, Ordering::Relaxed))
-            .unwrap();
+        meter.run(&stop, |_| stop.store(true, Ordering::Relaxed)).unwrap();
         meter
     });
-    let error = near
-        .run(&AtomicBool::new(false), |_| {})
-        .expect_err("closed");
+    let error = near.run(&AtomicBool::new(false), |_| {}).expect_err("closed");
     // A reset if a request was in transit, which the kernel of the far host then refuses.
     let is_closed = error.to_string().contains("closed the connection");
     let resets = [ErrorKind::ConnectionReset, ErrorKind::BrokenPipe];

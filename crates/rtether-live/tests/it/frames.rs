@@ -17,20 +17,14 @@ use crate::bed::inside;
 use crate::wire::{DEVICE, Wire};
 use rtether_live::namespace::Namespace;
 
-const NAME: TopicName<'_> = TopicName {
-    topic: "frames",
-    type_name: "Octets",
-};
+const NAME: TopicName<'_> = TopicName { topic: "frames", type_name: "Octets" };
 /// Longest wait for any condition.
 const PATIENCE: Duration = Duration::from_s(20);
 /// Octets before a message without a tag: frame header and two ports.
 const HEAD: usize = 18;
 
 fn on(device: &str) -> DomainOptions {
-    DomainOptions {
-        ethernet: Some(EthernetOptions::on(device)),
-        ..DomainOptions::default()
-    }
+    DomainOptions { ethernet: Some(EthernetOptions::on(device)), ..DomainOptions::default() }
 }
 
 fn open(host: &Namespace, options: &DomainOptions) -> Domain {
@@ -47,11 +41,7 @@ fn without_ip() -> Option<Wire> {
 }
 
 fn reliable() -> Qos {
-    Qos {
-        reliability: Reliability::Reliable,
-        history: History::KeepAll,
-        ..Qos::writer()
-    }
+    Qos { reliability: Reliability::Reliable, history: History::KeepAll, ..Qos::writer() }
 }
 
 fn writer(domain: &mut Domain, qos: Qos) -> WriterId {
@@ -113,10 +103,7 @@ fn payload(number: usize, size: usize) -> Vec<u8> {
 #[test]
 fn participants_of_two_hosts_and_of_one_talk_in_frames() {
     let Some(wire) = without_ip() else { return };
-    let options = DomainOptions {
-        loss: 100,
-        ..on(DEVICE)
-    };
+    let options = DomainOptions { loss: 100, ..on(DEVICE) };
     let hosts = [&wire.near, &wire.near, &wire.far, &wire.far];
     let mut domains = hosts.map(|host| open(host, &options));
     let places: Vec<Locator> = domains.iter().map(Domain::address).collect();
@@ -141,9 +128,9 @@ fn participants_of_two_hosts_and_of_one_talk_in_frames() {
             let now = all[at + 1].now();
             let number = &mut taken[at];
             let participant = all[at + 1].participant_mut();
-            while let Some(is_right) = participant.take(now, *id, |_, octets, _| {
-                octets == payload(*number, sizes[*number])
-            }) {
+            while let Some(is_right) = participant
+                .take(now, *id, |_, octets, _| octets == payload(*number, sizes[*number]))
+            {
                 assert!(is_right, "sample {number} of reader {at}");
                 *number += 1;
             }
@@ -154,9 +141,7 @@ fn participants_of_two_hosts_and_of_one_talk_in_frames() {
         assert_eq!(domain.participant().counters().malformed, 0);
     }
     let strangers = |all: &[Domain]| -> Vec<usize> {
-        all.iter()
-            .map(|one| one.participant().participants().count())
-            .collect()
+        all.iter().map(|one| one.participant().participants().count()).collect()
     };
     // Readers may find each other later than the writer: announcements are lost, too.
     until(&mut domains, |all| strangers(all) == [3; 4]);
@@ -171,25 +156,12 @@ fn devices_types_and_transports_stay_apart() {
     wire.near.run("ip link set end up").unwrap();
     wire.near.run("ip link set other up").unwrap();
     let other_type = DomainOptions {
-        ethernet: Some(EthernetOptions {
-            ethertype: 0x88B5,
-            ..EthernetOptions::on(DEVICE)
-        }),
+        ethernet: Some(EthernetOptions { ethertype: 0x88B5, ..EthernetOptions::on(DEVICE) }),
         ..DomainOptions::default()
     };
-    let other_domain = DomainOptions {
-        domain: 1,
-        ..on(DEVICE)
-    };
+    let other_domain = DomainOptions { domain: 1, ..on(DEVICE) };
     let udp = DomainOptions::default();
-    let apart = [
-        on(DEVICE),
-        on("lo"),
-        on("other"),
-        other_type,
-        other_domain,
-        udp,
-    ];
+    let apart = [on(DEVICE), on("lo"), on("other"), other_type, other_domain, udp];
     let mut domains: Vec<Domain> = apart.iter().map(|one| open(&wire.near, one)).collect();
     go_on_for(&mut domains, Duration::from_ms(500));
     for (at, domain) in domains.iter().enumerate() {
@@ -199,9 +171,7 @@ fn devices_types_and_transports_stay_apart() {
     // Participants that belong together do find each other.
     domains.push(open(&wire.near, &on("lo")));
     until(&mut domains, |all| {
-        [1, 6]
-            .iter()
-            .all(|at| all[*at].participant().participants().count() == 1)
+        [1, 6].iter().all(|at| all[*at].participant().participants().count() == 1)
     });
     let known = |at: usize| domains[at].participant().participants().count();
     assert_eq!([0, 2, 3, 4, 5].map(known), [0; 5]);
@@ -233,9 +203,7 @@ fn tags(frames: &[Vec<u8>], message: &[u8]) -> Vec<u16> {
             && frame.get(16..18) == Some(&ETHERTYPE.to_be_bytes()[..])
             && frame.windows(message.len()).any(|part| part == message)
     });
-    wanted
-        .map(|frame| u16::from_be_bytes([frame[14], frame[15]]))
-        .collect()
+    wanted.map(|frame| u16::from_be_bytes([frame[14], frame[15]])).collect()
 }
 
 /// Oracle: IEEE 802.1Q-2018, 9.6: PCP in the upper three bits, VLAN in the lower twelve; DSCP 46 is
@@ -245,17 +213,11 @@ fn priorities_are_in_tags() {
     let Some(wire) = without_ip() else { return };
     for (vlan, expected) in [(0, 5 << 13), (7, 5 << 13 | 7)] {
         let options = DomainOptions {
-            ethernet: Some(EthernetOptions {
-                vlan,
-                ..EthernetOptions::on(DEVICE)
-            }),
+            ethernet: Some(EthernetOptions { vlan, ..EthernetOptions::on(DEVICE) }),
             ..DomainOptions::default()
         };
         let mut domains = [open(&wire.near, &options), open(&wire.far, &options)];
-        let urgent = Qos {
-            transport_priority: 46,
-            ..reliable()
-        };
+        let urgent = Qos { transport_priority: 46, ..reliable() };
         let out = writer(&mut domains[0], urgent);
         let back = reader(&mut domains[1]);
         until(&mut domains, |all| {
@@ -288,28 +250,22 @@ fn frames_that_make_no_sense_are_counted() {
     let Some(wire) = without_ip() else { return };
     // The EtherType of the meter, whose socket plays the attacker.
     let options = DomainOptions {
-        ethernet: Some(EthernetOptions {
-            ethertype: 0x88B5,
-            ..EthernetOptions::on(DEVICE)
-        }),
+        ethernet: Some(EthernetOptions { ethertype: 0x88B5, ..EthernetOptions::on(DEVICE) }),
         ..DomainOptions::default()
     };
     let mut domains = [open(&wire.near, &options), open(&wire.far, &options)];
     let _out = writer(&mut domains[0], reliable());
     let back = reader(&mut domains[1]);
     let capture = capture(&wire.near);
-    until(&mut domains, |all| {
-        all[1].participant().writers_of(back) == 1
-    });
+    until(&mut domains, |all| all[1].participant().writers_of(back) == 1);
     let seen: Vec<Vec<u8>> = frames(&capture)
         .into_iter()
         .filter(|frame| frame.get(HEAD..HEAD + 4) == Some(b"RTPS"))
         .collect();
     assert!(seen.len() > 4, "{} frames", seen.len());
     let station = wire.far_address();
-    let mut attacker = inside(&wire.near, || {
-        Raw::connect(DEVICE, station, RawOptions::default()).unwrap()
-    });
+    let mut attacker =
+        inside(&wire.near, || Raw::connect(DEVICE, station, RawOptions::default()).unwrap());
     let Locator::Ethernet { port, .. } = domains[1].address() else {
         panic!("no place in frames");
     };
@@ -372,9 +328,7 @@ fn why_there_are_no_frames_is_said() {
         Domain::open(&on(DEVICE)).err().unwrap().to_string()
     });
     assert!(without_right.contains("cap_net_raw+ep"), "{without_right}");
-    wire.near
-        .run(&format!("ip link set {DEVICE} down"))
-        .unwrap();
+    wire.near.run(&format!("ip link set {DEVICE} down")).unwrap();
     let down = refused(&on(DEVICE));
     assert!(down.contains("is down; `ip link set wire up`"), "{down}");
 }
@@ -390,9 +344,7 @@ fn a_device_may_go_down_and_come_back() {
     until(&mut domains, |all| {
         all[0].participant().readers_of(out) == 1 && all[1].participant().writers_of(back) == 1
     });
-    wire.near
-        .run(&format!("ip link set {DEVICE} down"))
-        .unwrap();
+    wire.near.run(&format!("ip link set {DEVICE} down")).unwrap();
     write(&mut domains, out, b"meanwhile");
     go_on_for(&mut domains, Duration::from_ms(100));
     assert!(domains[0].unsent() > 0);

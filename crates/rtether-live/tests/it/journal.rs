@@ -12,9 +12,7 @@ use std::path::{Path, PathBuf};
 fn corpus_of_journals() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/journal");
     let entries = fs::read_dir(folder).expect("a corpus");
-    let paths: Vec<PathBuf> = entries
-        .map(|entry| entry.expect("an entry").path())
-        .collect();
+    let paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
     let kept = |path: &PathBuf| check::check(&fs::read(path).expect("a readable file"));
     let known = paths.iter().filter_map(kept).filter(|kept| *kept > 0);
     assert!(known.count() >= 3);

@@ -115,10 +115,7 @@ fn udp() {
     let Some(wire) = Wire::new() else { return };
     for (waiting, size) in [(Waiting::Block, 0), (Waiting::Spin, 1_400)] {
         let service = || patient(|| Udp::bind((FAR, PORT).into(), UdpOptions::default()));
-        let options = UdpOptions {
-            dscp: 46,
-            priority: Some(6),
-        };
+        let options = UdpOptions { dscp: 46, priority: Some(6) };
         let link = || Udp::connect((FAR, PORT).into(), options).unwrap();
         round_trips(&wire, service, link, waiting, size);
     }
@@ -164,12 +161,7 @@ fn xdp_with_and_without_a_tag_leaves_other_frames_alone() {
                 // While the program is attached to the far device, the kernel there still receives
                 // its frames.
                 let link = Icmp::connect(FAR, 0).unwrap();
-                check(&measure(
-                    link,
-                    Codec::Icmp { identifier: 7 },
-                    Waiting::Block,
-                    64,
-                ));
+                check(&measure(link, Codec::Icmp { identifier: 7 }, Waiting::Block, 64));
                 samples
             },
         );
@@ -248,11 +240,7 @@ fn a_request_without_a_way_back_ends_no_responder() {
     let command = format!("ip address add {STRANGER}/32 dev {DEVICE}");
     wire.near.run(&command).unwrap();
     let mut request = [0; message::SIZE_MIN];
-    let asked = Message {
-        session: 1,
-        sequence: 2,
-        kind: Kind::Request,
-    };
+    let asked = Message { session: 1, sequence: 2, kind: Kind::Request };
     assert!(asked.write(&mut request));
     let bind = || Udp::bind((FAR, PORT).into(), UdpOptions::default());
     let ((), answered) = with_responder(

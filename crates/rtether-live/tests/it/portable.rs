@@ -37,11 +37,8 @@ struct Side {
 
 impl Side {
     fn new(participant: &mut Participant, now: Instant, topics: [&str; 2]) -> Self {
-        let reliable = |qos: Qos| Qos {
-            reliability: Reliability::Reliable,
-            history: History::KeepAll,
-            ..qos
-        };
+        let reliable =
+            |qos: Qos| Qos { reliability: Reliability::Reliable, history: History::KeepAll, ..qos };
         let (writer, reader) = (reliable(Qos::writer()), reliable(Qos::reader()));
         Self {
             publication: Publication::create(participant, now, topics[0], writer).unwrap(),

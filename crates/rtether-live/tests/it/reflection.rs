@@ -22,10 +22,7 @@ use rtether_rtps::wire::{AckNack, Builder, Content, Heartbeat, InlineQos, NackFr
 use crate::bed::inside;
 use crate::wire::{FAR, NEAR, Wire};
 
-const NAME: TopicName<'_> = TopicName {
-    topic: "reflection",
-    type_name: "T",
-};
+const NAME: TopicName<'_> = TopicName { topic: "reflection", type_name: "T" };
 const PORT: u16 = 7_410;
 /// A port of the near host at which the third host does not listen to participants.
 const DEAF: u16 = 7_420;
@@ -127,10 +124,7 @@ fn qos(reliability: Reliability) -> Qos {
 }
 
 fn open(host: &Namespace, address: Ipv4Addr) -> Domain {
-    let options = DomainOptions {
-        interface: Some(address),
-        ..DomainOptions::default()
-    };
+    let options = DomainOptions { interface: Some(address), ..DomainOptions::default() };
     inside(host, || Domain::open(&options).unwrap())
 }
 
@@ -165,9 +159,7 @@ fn run(wire: &Wire, attack: Attack, is_deaf: bool) -> Drawn {
     let mut far = open(&wire.far, FAR);
     let (now, participant) = (far.now(), far.participant_mut());
     let quality = qos(Reliability::Reliable);
-    let id: WriterId = participant
-        .create_writer(now, NAME, false, quality)
-        .unwrap();
+    let id: WriterId = participant.create_writer(now, NAME, false, quality).unwrap();
     let own = participant.writer_guid(id).unwrap();
     let mut genuine = (!is_deaf).then(|| open(&wire.near, NEAR));
     // Without it the kernel would answer that the port is closed.
@@ -183,19 +175,12 @@ fn run(wire: &Wire, attack: Attack, is_deaf: bool) -> Drawn {
         };
         let is_genuine = !is_deaf && to.port() == PORT;
         if seen.is_sent && *to.ip() != DISCOVERY_GROUP && !is_genuine {
-            count
-                .0
-                .fetch_add(wire_octets(seen.message.len()), Ordering::Relaxed);
+            count.0.fetch_add(wire_octets(seen.message.len()), Ordering::Relaxed);
             count.1.fetch_add(1, Ordering::Relaxed);
         }
     }));
-    let mut forger = Forger {
-        prefix: GuidPrefix([9; 12]),
-        of: own.prefix,
-        port: DEAF,
-        count: 0,
-        number: 0,
-    };
+    let mut forger =
+        Forger { prefix: GuidPrefix([9; 12]), of: own.prefix, port: DEAF, count: 0, number: 0 };
     let payload = vec![0; 20_000];
     let mut octets = 0;
     for round in 0..ROUNDS {
@@ -231,30 +216,18 @@ const ATTACKS: [(&str, Attack); 10] = [
         all.collect()
     }),
     ("a reader", |forger, _, _| {
-        vec![
-            forger.announcement(),
-            forger.reader(Reliability::BestEffort, None),
-        ]
+        vec![forger.announcement(), forger.reader(Reliability::BestEffort, None)]
     }),
-    (
-        "a reader, and answers that name the publisher",
-        |forger, _, _| {
-            let mut all = vec![
-                forger.announcement(),
-                forger.reader(Reliability::BestEffort, None),
-            ];
-            for pair in [PUBLICATIONS, MESSAGES] {
-                all.extend([0, 1, 2].map(|base| forger.ack(pair, base, 1)));
-            }
-            all
-        },
-    ),
+    ("a reader, and answers that name the publisher", |forger, _, _| {
+        let mut all = vec![forger.announcement(), forger.reader(Reliability::BestEffort, None)];
+        for pair in [PUBLICATIONS, MESSAGES] {
+            all.extend([0, 1, 2].map(|base| forger.ack(pair, base, 1)));
+        }
+        all
+    }),
     ("requests for the history", |forger, _, own| {
         let reader = EntityId::reader(1, false);
-        let mut all = vec![
-            forger.announcement(),
-            forger.reader(Reliability::Reliable, None),
-        ];
+        let mut all = vec![forger.announcement(), forger.reader(Reliability::Reliable, None)];
         all.extend([1, 40, 80, 120].map(|base| forger.ack([own, reader], base, 256)));
         all
     }),
@@ -263,10 +236,7 @@ const ATTACKS: [(&str, Attack); 10] = [
         vec![forger.announcement(), reader, forger.ack(MESSAGES, 1, 0)]
     }),
     ("guesses", |forger, round, _| {
-        let mut all = vec![
-            forger.announcement(),
-            forger.reader(Reliability::BestEffort, None),
-        ];
+        let mut all = vec![forger.announcement(), forger.reader(Reliability::BestEffort, None)];
         let bases = (0..20).map(|guess| (i64::from(round) << 35) + (guess << 20));
         all.extend(bases.map(|base| {
             let mut datagram = forger.ack(MESSAGES, base, 0);
@@ -305,29 +275,20 @@ const ATTACKS: [(&str, Attack); 10] = [
         let nack = forger.named(|message| {
             message.nack_frag(&nack);
         });
-        vec![
-            forger.announcement(),
-            forger.reader(Reliability::Reliable, None),
-            nack,
-        ]
+        vec![forger.announcement(), forger.reader(Reliability::Reliable, None), nack]
     }),
-    (
-        "several in one datagram, in the name of several",
-        |forger, round, _| {
-            let mut datagram = forger.announcement();
-            let round = u8::try_from(round).unwrap();
-            let other = Forger {
-                prefix: GuidPrefix([8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, round]),
-                ..*forger
-            };
-            // INFO_SRC: what follows is of another.
-            datagram.extend_from_slice(&[0x0C, 1, 20, 0, 0, 0, 0, 0, 2, 5, 1, 1]);
-            datagram.extend_from_slice(&other.prefix.0);
-            datagram.extend_from_slice(&other.announcement()[20..]);
-            datagram.extend_from_slice(&forger.ack(MESSAGES, 1, 0)[20..]);
-            vec![datagram, forger.reader(Reliability::BestEffort, None)]
-        },
-    ),
+    ("several in one datagram, in the name of several", |forger, round, _| {
+        let mut datagram = forger.announcement();
+        let round = u8::try_from(round).unwrap();
+        let other =
+            Forger { prefix: GuidPrefix([8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, round]), ..*forger };
+        // INFO_SRC: what follows is of another.
+        datagram.extend_from_slice(&[0x0C, 1, 20, 0, 0, 0, 0, 0, 2, 5, 1, 1]);
+        datagram.extend_from_slice(&other.prefix.0);
+        datagram.extend_from_slice(&other.announcement()[20..]);
+        datagram.extend_from_slice(&forger.ack(MESSAGES, 1, 0)[20..]);
+        vec![datagram, forger.reader(Reliability::BestEffort, None)]
+    }),
 ];
 
 /// Oracle: octets on the wire, in and out. The fourth drew 13 548 times what came.
@@ -336,11 +297,7 @@ fn ten_attacks_draw_no_more_than_three_times_what_comes() {
     for is_deaf in [true, false] {
         for (name, attack) in ATTACKS {
             let Some(wire) = Wire::new() else { return };
-            let Drawn {
-                octets: (came, went),
-                frames,
-                known,
-            } = run(&wire, attack, is_deaf);
+            let Drawn { octets: (came, went), frames, known } = run(&wire, attack, is_deaf);
             println!("{name}: {came} octets in, {went} in {frames} frames out; {known} known");
             assert!(known > 0, "{name}: nobody was believed");
             assert!(went > 0, "{name}: no attack at all");

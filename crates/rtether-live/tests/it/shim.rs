@@ -114,10 +114,7 @@ fn replays((recording, layers): (Recording, Vec<Layer>), status: &Status) {
     let comparison = replay(&recording, &layers).unwrap();
     assert_eq!(comparison.first_difference, None, "{comparison:?}");
     // Each frame that has left was selected.
-    assert!(
-        comparison.decisions >= status.transmitted.frames,
-        "{comparison:?}"
-    );
+    assert!(comparison.decisions >= status.transmitted.frames, "{comparison:?}");
 }
 
 /// Like [`shimmed`] at the near host, whose state must be as before.
@@ -153,10 +150,7 @@ pub(crate) fn urgent(port: u16) -> Rule {
 
 /// Two classes, the higher one for one port.
 fn layer() -> Layer {
-    Layer {
-        rules: vec![urgent(URGENT)],
-        ..Layer::default()
-    }
+    Layer { rules: vec![urgent(URGENT)], ..Layer::default() }
 }
 
 /// Transmit queues with rings of their own and `places` places each.
@@ -279,19 +273,14 @@ impl Connection {
 
 /// Returns the frames that the device of a host has received so far.
 fn received(host: &Namespace) -> u64 {
-    let text = inside(host, || {
-        std::fs::read_to_string("/proc/thread-self/net/dev").unwrap()
-    });
+    let text = inside(host, || std::fs::read_to_string("/proc/thread-self/net/dev").unwrap());
     let row = text.lines().find(|line| line.trim().starts_with(DEVICE));
     let column = row.unwrap().split_ascii_whitespace().nth(2);
     column.unwrap().parse().unwrap()
 }
 
 /// A backlog of one frame is low, of five or six high.
-const BACKLOG: Detector = Detector::Backlog {
-    low: Bytes::new(1_500),
-    high: Bytes::new(6_000),
-};
+const BACKLOG: Detector = Detector::Backlog { low: Bytes::new(1_500), high: Bytes::new(6_000) };
 
 /// Puts a smoother before a layer.
 fn smoothed(mode: Mode, detector: Detector, layer: Layer) -> Layer {
@@ -301,10 +290,7 @@ fn smoothed(mode: Mode, detector: Detector, layer: Layer) -> Layer {
         ring: 4,
         detector,
     };
-    Layer {
-        smoother: Some(smoother),
-        ..layer
-    }
+    Layer { smoother: Some(smoother), ..layer }
 }
 
 /// Returns the frames that a host receives, up to a thousand.
@@ -330,10 +316,7 @@ fn datagrams(host: &Namespace, work: impl FnOnce()) -> Vec<(Option<(u8, u16)>, u
     let keys = frames.iter().map(|frame| parse(frame).key);
     let read = |key: rtether_proto::endnode::FrameKey| {
         let tag = key.tag.map(|tag| (tag.pcp.get(), tag.vid.get()));
-        Some((
-            tag,
-            key.destination_port.filter(|_| key.protocol == Some(17))?,
-        ))
+        Some((tag, key.destination_port.filter(|_| key.protocol == Some(17))?))
     };
     keys.filter_map(read).collect()
 }

@@ -157,9 +157,7 @@ fn smoothed(mode: Mode, detector: Detector) -> Layer {
     }
 }
 
-const COLLISIONS: Detector = Detector::OwnCollisions {
-    visibility_per_million: 1_000_000,
-};
+const COLLISIONS: Detector = Detector::OwnCollisions { visibility_per_million: 1_000_000 };
 
 /// Returns the octets of the frames that a host receives, without tag and check sequence.
 fn lengths(host: &Namespace, work: impl FnOnce()) -> Vec<usize> {
@@ -191,9 +189,6 @@ fn what_the_kernel_cannot_do_is_refused() {
     }
     let refused = inside(&wire.near, || Shim::up(DEVICE, settings(strict, 10)));
     let text = refused.expect_err("it is refused").to_string();
-    assert!(
-        text.contains("back end `kernel` cannot do `transmit.strategy`"),
-        "{text}"
-    );
+    assert!(text.contains("back end `kernel` cannot do `transmit.strategy`"), "{text}");
     assert_eq!(queues(), before);
 }

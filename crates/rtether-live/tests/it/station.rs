@@ -26,19 +26,11 @@ const STREAM: u16 = 9;
 /// Packets of a burst that no host can send in a second.
 const ALL: u32 = 100_000_000;
 /// The far host, for IP.
-pub(crate) const PEER: Peer = Peer {
-    ip: FAR,
-    mac: MacAddress([0; 6]),
-};
+pub(crate) const PEER: Peer = Peer { ip: FAR, mac: MacAddress([0; 6]) };
 
 pub(crate) fn releases(traffic: Traffic) -> Releases {
-    let flow = Flow::new(
-        "flow".into(),
-        NodeId(0),
-        vec![NodeId(1)],
-        Bytes::new(PAYLOAD as u64),
-        traffic,
-    );
+    let flow =
+        Flow::new("flow".into(), NodeId(0), vec![NodeId(1)], Bytes::new(PAYLOAD as u64), traffic);
     Releases::new(&flow, 1)
 }
 
@@ -57,12 +49,7 @@ fn duties(outgoing: Option<Traffic>, answer: Option<Answer>, until: Duration) ->
         device: DEVICE.into(),
         address: NEAR,
         outgoing: outgoing.into_iter().map(flow).collect(),
-        incoming: vec![Incoming {
-            stream: STREAM,
-            named: STREAM,
-            carrier: Carrier::Udp,
-            answer,
-        }],
+        incoming: vec![Incoming { stream: STREAM, named: STREAM, carrier: Carrier::Udp, answer }],
         groups: Vec::new(),
         until: Instant::ZERO + until,
         grace: Duration::from_ms(100),
@@ -97,12 +84,7 @@ fn run<T>(
 }
 
 fn send(socket: &UdpSocket, number: u32, released_at: Instant) {
-    let mark = Mark {
-        stream: STREAM,
-        is_answer: false,
-        number,
-        released_at,
-    };
+    let mark = Mark { stream: STREAM, is_answer: false, number, released_at };
     let mut payload = [0; PAYLOAD];
     mark.write(&mut payload);
     socket.send_to(&payload, (NEAR, PORT)).unwrap();
@@ -118,9 +100,7 @@ fn receive(socket: &UdpSocket, payload: &mut [u8]) -> usize {
 #[test]
 fn a_station_that_cannot_keep_up_receives_and_ends_in_time() {
     let Some(wire) = Wire::new() else { return };
-    let flood = Traffic::Flood {
-        interval: Duration::from_ns(10),
-    };
+    let flood = Traffic::Flood { interval: Duration::from_ns(10) };
     // The same number, released at once.
     let burst = Traffic::Sporadic {
         min_gap: Duration::from_secs(1),
@@ -160,12 +140,7 @@ fn a_station_that_cannot_keep_up_receives_and_ends_in_time() {
 fn a_delayed_answer_tells_what_receiving_its_request_took() {
     let Some(wire) = Wire::new() else { return };
     let after = Duration::from_ms(5);
-    let answer = Answer {
-        peer: PEER,
-        payload: PAYLOAD,
-        after,
-        tagging: Tagging::default(),
-    };
+    let answer = Answer { peer: PEER, payload: PAYLOAD, after, tagging: Tagging::default() };
     let (log, _, round_trips) = run(
         &wire,
         || duties(None, Some(answer), Duration::from_secs(60)),
@@ -187,11 +162,7 @@ fn a_delayed_answer_tells_what_receiving_its_request_took() {
     );
     assert_eq!(log.answered.len(), 20);
     // A busy kernel enables timestamps late.
-    assert!(
-        log.answered
-            .iter()
-            .any(|answered| answered.receive.is_some())
-    );
+    assert!(log.answered.iter().any(|answered| answered.receive.is_some()));
     for (answered, round_trip) in log.answered.iter().zip(round_trips) {
         let Some(receive) = answered.receive else {
             continue;

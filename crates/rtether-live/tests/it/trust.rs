@@ -18,10 +18,7 @@ use rtether_rtps::wire::{Builder, Content, InlineQos};
 use crate::bed::inside;
 use crate::wire::{DEVICE, FAR, NEAR, Wire};
 
-const NAME: TopicName<'_> = TopicName {
-    topic: "trust",
-    type_name: "T",
-};
+const NAME: TopicName<'_> = TopicName { topic: "trust", type_name: "T" };
 /// Unicast port of the participants of domain 0.
 const PORT: u16 = 7_410;
 /// An address of the near host that no participant announces.
@@ -32,19 +29,12 @@ const PATIENCE: Duration = Duration::from_s(300);
 const VALUE: [u8; 8] = [0, 1, 0, 0, 1, 2, 3, 4];
 
 fn open(host: &Namespace, address: Ipv4Addr) -> Domain {
-    let options = DomainOptions {
-        interface: Some(address),
-        ..DomainOptions::default()
-    };
+    let options = DomainOptions { interface: Some(address), ..DomainOptions::default() };
     inside(host, || Domain::open(&options).unwrap())
 }
 
 fn qos() -> Qos {
-    Qos {
-        reliability: Reliability::BestEffort,
-        history: History::KeepAll,
-        ..Qos::writer()
-    }
+    Qos { reliability: Reliability::BestEffort, history: History::KeepAll, ..Qos::writer() }
 }
 
 fn writer(domain: &mut Domain) -> WriterId {
@@ -61,15 +51,10 @@ fn reader(domain: &mut Domain) -> ReaderId {
 fn until(domains: &mut [&mut Domain], mut is_so: impl FnMut(&mut [&mut Domain]) -> bool) {
     let begin = domains[0].now();
     while !is_so(domains) {
-        assert!(
-            domains[0].now() - begin < PATIENCE,
-            "it never comes to that"
-        );
+        assert!(domains[0].now() - begin < PATIENCE, "it never comes to that");
         for domain in &mut *domains {
             domain.step(domain.now()).unwrap();
-            domain
-                .participant_mut()
-                .discard_events(|event| matches!(event, Event::Refused { .. }));
+            domain.participant_mut().discard_events(|event| matches!(event, Event::Refused { .. }));
         }
     }
 }
@@ -111,17 +96,13 @@ fn carry_large(wire: &Wire) -> (u64, u64) {
     let (now, participant) = (near.now(), near.participant_mut());
     let out = participant.create_writer(now, NAME, false, reliable.clone());
     let (now, participant) = (far.now(), far.participant_mut());
-    let id = participant
-        .create_reader(now, NAME, None, reliable)
-        .unwrap();
+    let id = participant.create_reader(now, NAME, None, reliable).unwrap();
     let out = out.unwrap();
     until(&mut [&mut near, &mut far], |all| {
         all[0].participant().readers_of(out) == 1 && all[1].participant().writers_of(id) == 1
     });
     let payload = |number: u64| {
-        let octets = (number..)
-            .take(SIZE)
-            .map(|at| u8::try_from(at % 251).unwrap());
+        let octets = (number..).take(SIZE).map(|at| u8::try_from(at % 251).unwrap());
         [0, 1, 0, 0].into_iter().chain(octets).collect::<Vec<u8>>()
     };
     for number in 0..SAMPLES {
@@ -156,10 +137,7 @@ fn large_samples_arrive_where_a_tenth_is_lost_and_a_fifth_overtaken() {
     let Some(wire) = Wire::new() else { return };
     let (sent, fragments) = carry_large(&wire);
     println!("{sent} datagrams for {fragments} fragments");
-    assert!(
-        sent <= 2 * fragments,
-        "{sent} datagrams for {fragments} fragments"
-    );
+    assert!(sent <= 2 * fragments, "{sent} datagrams for {fragments} fragments");
 }
 
 /// A sample in the name of a writer.
@@ -167,13 +145,7 @@ fn forged(writer: Guid, number: i64) -> Vec<u8> {
     let mut octets = Vec::new();
     let mut message = Builder::new(&mut octets, writer.prefix, 1_472);
     let (number, content) = (SequenceNumber(number), Content::Data(&VALUE));
-    message.data(
-        EntityId::UNKNOWN,
-        writer.entity,
-        number,
-        &InlineQos::default(),
-        content,
-    );
+    message.data(EntityId::UNKNOWN, writer.entity, number, &InlineQos::default(), content);
     octets
 }
 
@@ -194,12 +166,8 @@ fn a_forged_sample_neither_arrives_nor_silences_a_subscription() {
     until(&mut [&mut near, &mut far], |all| take(all[1], id) == [1]);
     let sender = |from| inside(&wire.near, || UdpSocket::bind((from, 0)).unwrap());
     let (stranger, spoofer) = (sender(STRANGER), sender(NEAR));
-    stranger
-        .send_to(&forged(guid, 1_000_000), (FAR, PORT))
-        .unwrap();
-    until(&mut [&mut near, &mut far], |all| {
-        all[1].participant().counters().impostors == 1
-    });
+    stranger.send_to(&forged(guid, 1_000_000), (FAR, PORT)).unwrap();
+    until(&mut [&mut near, &mut far], |all| all[1].participant().counters().impostors == 1);
     write(&mut near, out);
     until(&mut [&mut near, &mut far], |all| take(all[1], id) == [2]);
     // With the publisher's own address: a leap is held back; two consecutive samples are believed,
@@ -207,9 +175,7 @@ fn a_forged_sample_neither_arrives_nor_silences_a_subscription() {
     for number in [1_000_000, 2_000_000] {
         spoofer.send_to(&forged(guid, number), (FAR, PORT)).unwrap();
     }
-    until(&mut [&mut near, &mut far], |all| {
-        take(all[1], id) == [2_000_000]
-    });
+    until(&mut [&mut near, &mut far], |all| take(all[1], id) == [2_000_000]);
     for _ in 3..=8 {
         write(&mut near, out);
     }

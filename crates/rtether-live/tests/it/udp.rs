@@ -46,9 +46,7 @@ fn what_comes_over_another_device_is_counted_and_dropped() {
     ] {
         wire.near.run(command).unwrap();
     }
-    wire.far
-        .run(&format!("ip route add {ASIDE} via {NEAR}"))
-        .unwrap();
+    wire.far.run(&format!("ip route add {ASIDE} via {NEAR}")).unwrap();
     let mut domains = [
         open(&wire.near, "aside", ASIDE, &[]),
         open(&wire.near, "aside, too", ASIDE, &[]),

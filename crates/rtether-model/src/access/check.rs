@@ -55,16 +55,12 @@ impl fmt::Display for Problem {
         match self {
             Self::NoMember => write!(f, "a station that it names does not follow it"),
             Self::ShortCycle { least } => write!(f, "its cycle needs {least}"),
-            Self::SlotBeforeSync { slot, least } => write!(
-                f,
-                "slot {} begins before the Sync frame has ended, at {least}",
-                slot + 1
-            ),
-            Self::Overlap { slot, least } => write!(
-                f,
-                "slot {} begins before the one before it has ended, at {least}",
-                slot + 1
-            ),
+            Self::SlotBeforeSync { slot, least } => {
+                write!(f, "slot {} begins before the Sync frame has ended, at {least}", slot + 1)
+            }
+            Self::Overlap { slot, least } => {
+                write!(f, "slot {} begins before the one before it has ended, at {least}", slot + 1)
+            }
             Self::ShortWindow { least } => write!(f, "its synchronous window needs {least}"),
             Self::ShortSilence { least } => write!(f, "its silence has to be {least} or more"),
             Self::NotInLine => write!(
@@ -94,10 +90,7 @@ impl Access {
             Scheme::Polling(polling) => self.check_master(polling.master),
             Scheme::Powerlink(powerlink) => {
                 self.check_master(powerlink.master)?;
-                at_least(
-                    powerlink.cycle,
-                    powerlink.shortest(domain, &self.members, self.response),
-                )
+                at_least(powerlink.cycle, powerlink.shortest(domain, &self.members, self.response))
             }
             Scheme::Ftt(ftt) => ftt.check(self, domain),
             Scheme::TimedToken(token) => self.check_token(token, domain),
@@ -118,11 +111,7 @@ impl Access {
     }
 
     const fn check_master(&self, master: u32) -> Result<(), Problem> {
-        if (master as usize) < self.members.len() {
-            Ok(())
-        } else {
-            Err(Problem::NoMember)
-        }
+        if (master as usize) < self.members.len() { Ok(()) } else { Err(Problem::NoMember) }
     }
 
     fn check_token(&self, token: &TimedToken, domain: &Domain) -> Result<(), Problem> {
@@ -224,13 +213,7 @@ mod tests {
     }
 
     fn slot(offset: i64, turn: u32, of: u32) -> Slot {
-        Slot {
-            member: 1,
-            offset: Duration::from_us(offset),
-            size: Bytes::new(64),
-            of,
-            turn,
-        }
+        Slot { member: 1, offset: Duration::from_us(offset), size: Bytes::new(64), of, turn }
     }
 
     /// Oracle: by hand. A frame of 64 octets takes 57.6 us at 10 Mbit/s, the gap 9.6, cables 2.
@@ -243,10 +226,7 @@ mod tests {
             let tdma = Tdma {
                 cycle: Duration::from_us(cycle),
                 master: 0,
-                backup: backup.map(|at| Backup {
-                    member: 1,
-                    offset: Duration::from_us(at),
-                }),
+                backup: backup.map(|at| Backup { member: 1, offset: Duration::from_us(at) }),
                 slots: Vec::from(slots),
             };
             tdma.check(&domain, 2)
@@ -270,10 +250,7 @@ mod tests {
         let overlap = Err(Problem::Overlap { slot: 1, least });
         let both = [slot(100, 0, 2), slot(150, 2, 4)];
         assert_eq!(check(500, None, &both), overlap);
-        assert_eq!(
-            check(500, None, &[slot(100, 2, 2)]),
-            Err(Problem::BadTurn { slot: 0 })
-        );
+        assert_eq!(check(500, None, &[slot(100, 2, 2)]), Err(Problem::BadTurn { slot: 0 }));
     }
 
     /// Oracle: by hand. Pitch of slots of 64 and 1518 octets at 10 Mbit/s, without cables.
@@ -282,10 +259,7 @@ mod tests {
         let mut domain = domain();
         domain.reach = Duration::ZERO;
         for (size, pitch) in [(64, 67_200), (1_518, 1_230_400)] {
-            let member = Member {
-                node: NodeId(1),
-                largest: [Bytes::new(size), Bytes::ZERO],
-            };
+            let member = Member { node: NodeId(1), largest: [Bytes::new(size), Bytes::ZERO] };
             let tdma = Tdma::plan(&domain, &[member, member], 0, None);
             let offsets: Vec<Duration> = tdma.slots.iter().map(|slot| slot.offset).collect();
             assert_eq!(offsets[1] - offsets[0], Duration::from_ns(pitch));

@@ -47,11 +47,7 @@ impl Domain {
         Some(Self {
             has_switch: nodes.iter().any(|node| network.switch(*node).is_some()),
             nodes,
-            hubs: from_hub
-                .keys()
-                .filter(|node| is_hub(node))
-                .copied()
-                .collect(),
+            hubs: from_hub.keys().filter(|node| is_hub(node)).copied().collect(),
             rate,
             reach: reach.max().unwrap_or(Duration::ZERO),
         })

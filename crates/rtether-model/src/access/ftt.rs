@@ -66,11 +66,7 @@ impl Ftt {
     pub fn plan(domain: &Domain, members: &[Member], (master, response): (u32, Duration)) -> Self {
         let messages = (0u32..).zip(members).filter_map(|(member, own)| {
             let size = own.largest[usize::from(REAL_TIME)];
-            (size > Bytes::ZERO).then_some(Synchronous {
-                member,
-                size,
-                every: 1,
-            })
+            (size > Bytes::ZERO).then_some(Synchronous { member, size, every: 1 })
         });
         let mut plan = Self {
             cycle: Duration::ZERO,

@@ -35,10 +35,7 @@ impl Access {
             .nodes
             .iter()
             .filter(follows)
-            .map(|&node| Member {
-                node,
-                largest: largest(network, flows, node),
-            })
+            .map(|&node| Member { node, largest: largest(network, flows, node) })
             .collect();
         let position = |node: NodeId| {
             let found = members.iter().position(|own| own.node == node);
@@ -69,9 +66,9 @@ impl Access {
             SchemeKind::TimedToken => {
                 Scheme::TimedToken(TimedToken::plan(&domain, &members, response))
             }
-            SchemeKind::VirtualToken => Scheme::VirtualToken(VirtualToken {
-                silence: (domain.gap() + domain.reach) * 2,
-            }),
+            SchemeKind::VirtualToken => {
+                Scheme::VirtualToken(VirtualToken { silence: (domain.gap() + domain.reach) * 2 })
+            }
             SchemeKind::DemandPriority => Scheme::DemandPriority(DemandPriority {
                 signalling: SIGNALLING,
                 promotion: PROMOTION,
@@ -80,13 +77,7 @@ impl Access {
                 Scheme::Summation(Summation::plan(&domain, &members, flows, master))
             }
         };
-        Some(Self {
-            hub,
-            scheme,
-            members,
-            response,
-            faults: Faults::default(),
-        })
+        Some(Self { hub, scheme, members, response, faults: Faults::default() })
     }
 }
 
@@ -135,11 +126,7 @@ impl TimedToken {
         let cost = |size| domain.frame(size) + domain.gap();
         let reservation = |own: &Member| {
             let size = own.largest[usize::from(REAL_TIME)];
-            if size > Bytes::ZERO {
-                cost(size)
-            } else {
-                Duration::ZERO
-            }
+            if size > Bytes::ZERO { cost(size) } else { Duration::ZERO }
         };
         let reservations: Vec<Duration> = members.iter().map(reservation).collect();
         let reserved = reservations.iter().filter(|own| **own > Duration::ZERO);
@@ -150,11 +137,7 @@ impl TimedToken {
         for _ in members {
             cycle += pass;
         }
-        Self {
-            cycle,
-            reservations,
-            timeout: answer_time(domain, members, response),
-        }
+        Self { cycle, reservations, timeout: answer_time(domain, members, response) }
     }
 }
 
@@ -188,21 +171,10 @@ impl Tdma {
             if size == Bytes::ZERO {
                 continue;
             }
-            slots.push(Slot {
-                member,
-                offset: next,
-                size,
-                of: 1,
-                turn: 0,
-            });
+            slots.push(Slot { member, offset: next, size, of: 1, turn: 0 });
             next += step(size);
         }
-        Self {
-            cycle: next,
-            master,
-            backup,
-            slots,
-        }
+        Self { cycle: next, master, backup, slots }
     }
 }
 
@@ -212,11 +184,7 @@ pub(super) fn largest(network: &Network, flows: &[Flow], node: NodeId) -> [Bytes
     let is_switch = network.switch(node).is_some();
     for flow in flows {
         let own = &mut found[usize::from(class_of(flow))];
-        let tag = if flow.tag.is_some() || is_switch {
-            wire::TAG
-        } else {
-            Bytes::ZERO
-        };
+        let tag = if flow.tag.is_some() || is_switch { wire::TAG } else { Bytes::ZERO };
         if flow.talker == node || is_switch {
             *own = (*own).max(frame(flow, false) + tag);
         }
@@ -235,11 +203,7 @@ fn frame(flow: &Flow, is_answer: bool) -> Bytes {
         return segment(tcp.segment);
     }
     if let Traffic::Bulk(bulk) = &flow.traffic {
-        return if is_answer {
-            wire::MIN_FRAME
-        } else {
-            segment(bulk.tcp.segment)
-        };
+        return if is_answer { wire::MIN_FRAME } else { segment(bulk.tcp.segment) };
     }
     if flow.is_published() {
         let most = Encapsulation::Udp.max_payload();

@@ -242,10 +242,8 @@ mod tests {
     fn rounds_of_the_published_table() {
         let rounds = [(3, 12, 8_760), (10, 360, 42_000), (10, 1_000, 93_200)];
         for (slaves, octets, round) in rounds.into_iter().chain([(100, 3_600, 399_520)]) {
-            let member = |node| Member {
-                node: NodeId(node),
-                largest: [Bytes::ZERO, Bytes::new(64)],
-            };
+            let member =
+                |node| Member { node: NodeId(node), largest: [Bytes::ZERO, Bytes::new(64)] };
             let members: Vec<Member> = (1..=slaves + 1).map(member).collect();
             let shortest = summation(octets).shortest(&domain(), &members);
             assert_eq!(shortest, Duration::from_ns(round + 960), "{slaves} slaves");
@@ -267,16 +265,10 @@ mod tests {
         };
         let mut asked = flow(2, &[3], 2);
         asked.encapsulation = Encapsulation::Udp;
-        asked.reply = Some(crate::flow::Reply {
-            payload: Bytes::new(10),
-            after: Duration::ZERO,
-        });
+        asked.reply = Some(crate::flow::Reply { payload: Bytes::new(10), after: Duration::ZERO });
         let flows = vec![flow(1, &[2, 3], 100), flow(2, &[1], 30), asked];
         let members: Vec<Member> = (1..=3)
-            .map(|node| Member {
-                node: NodeId(node),
-                largest: [Bytes::ZERO, Bytes::new(118)],
-            })
+            .map(|node| Member { node: NodeId(node), largest: [Bytes::ZERO, Bytes::new(118)] })
             .collect();
         let plan = Summation::plan(&domain(), &members, &flows, 0);
         assert_eq!(plan.places, [1, 2, 1]);
@@ -300,9 +292,7 @@ mod tests {
         assert_eq!(access(&plan).check(&switched), Err(Problem::NotInLine));
         let mut alone = access(&plan);
         alone.members.pop();
-        let Scheme::Summation(own) = &mut alone.scheme else {
-            unreachable!("it is one")
-        };
+        let Scheme::Summation(own) = &mut alone.scheme else { unreachable!("it is one") };
         own.places.pop();
         assert_eq!(alone.check(&domain()), Err(Problem::NotInLine));
     }

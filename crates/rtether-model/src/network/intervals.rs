@@ -80,9 +80,7 @@ impl Network {
         self.nodes.iter().any(|node| match &node.kind {
             NodeKind::EndStation(station) => !station.unknown.is_empty(),
             NodeKind::Switch(switch) => {
-                let router = switch
-                    .router
-                    .is_some_and(|own| own.unknown > Duration::ZERO);
+                let router = switch.router.is_some_and(|own| own.unknown > Duration::ZERO);
                 router || switch.unknown_latency > Duration::ZERO
             }
             NodeKind::Hub(_) => false,
@@ -131,12 +129,7 @@ impl Network {
             };
             if let Some(least) = least {
                 let most = least + more;
-                found.push(Interval {
-                    node,
-                    cost,
-                    least,
-                    most,
-                });
+                found.push(Interval { node, cost, least, most });
             }
             Duration::ZERO
         });
@@ -150,10 +143,7 @@ mod tests {
     use crate::network::{Cost, Jitter, LinearStack, Servers};
 
     fn linear(us: i64) -> Stack {
-        let cost = Cost {
-            base: Duration::from_us(us),
-            per_octet: Duration::ZERO,
-        };
+        let cost = Cost { base: Duration::from_us(us), per_octet: Duration::ZERO };
         Stack::Linear(LinearStack {
             send: cost,
             receive: cost,
@@ -169,35 +159,19 @@ mod tests {
         let us = Duration::from_us;
         let mut network = Network::default();
         let mut station = EndStation::new(linear(20));
-        station.unknown.push(Unknown {
-            cost: CostName::Receive,
-            more: us(180),
-        });
+        station.unknown.push(Unknown { cost: CostName::Receive, more: us(180) });
         let a = network.add("a", NodeKind::EndStation(station));
-        let switch = Switch {
-            latency: us(2),
-            unknown_latency: us(8),
-            ..Switch::new(2)
-        };
+        let switch = Switch { latency: us(2), unknown_latency: us(8), ..Switch::new(2) };
         let s = network.add("s", NodeKind::Switch(switch));
-        let interval = |node, cost, least, most| Interval {
-            node,
-            cost,
-            least: us(least),
-            most: us(most),
-        };
+        let interval =
+            |node, cost, least, most| Interval { node, cost, least: us(least), most: us(most) };
         assert_eq!(
             network.intervals(),
-            [
-                interval(a, CostName::Receive, 20, 200),
-                interval(s, CostName::Latency, 2, 10),
-            ]
+            [interval(a, CostName::Receive, 20, 200), interval(s, CostName::Latency, 2, 10),]
         );
         let costs = |network: &Network| {
             let station = network.end_station(a).expect("a station");
-            let Stack::Linear(own) = &station.stack else {
-                panic!("a linear stack")
-            };
+            let Stack::Linear(own) = &station.stack else { panic!("a linear stack") };
             let switch = network.switch(s).expect("a switch");
             [own.send.base, own.receive.base, switch.latency]
         };

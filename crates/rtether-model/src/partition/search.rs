@@ -33,10 +33,8 @@ pub(super) fn search(
     other: Bytes,
 ) -> (Parts, bool) {
     let plant = Plant::new(network, flows, ways, other);
-    let proportional: Weights = loads(flows, ways)
-        .into_iter()
-        .map(|(port, load)| (port, load * UNIT))
-        .collect();
+    let proportional: Weights =
+        loads(flows, ways).into_iter().map(|(port, load)| (port, load * UNIT)).collect();
     let equal = proportional.keys().map(|&port| (port, UNIT)).collect();
     let mut best: Option<(u64, Parts)> = None;
     for mut weights in [equal, proportional] {
@@ -222,9 +220,7 @@ impl<'a> Plant<'a> {
             let (Some(_), Some(releases)) = (flow.deadline, releases(flow)) else {
                 continue;
             };
-            let jitters = ways
-                .iter()
-                .map(|way| self.jitters(index, way, releases.jitter, parts));
+            let jitters = ways.iter().map(|way| self.jitters(index, way, releases.jitter, parts));
             let jitters: Vec<[Vec<Duration>; 2]> = jitters.collect();
             ways.each(flow.delivery, |way, direction, position, hop| {
                 // A short last fragment counts as a full one, as in the bounds.
@@ -291,18 +287,12 @@ pub(super) mod tests {
         flows: &[Flow],
         routing: &Routing,
     ) -> bool {
-        let ways: Vec<Ways> = flows
-            .iter()
-            .map(|flow| Ways::of(network, flow, routing))
-            .collect();
+        let ways: Vec<Ways> = flows.iter().map(|flow| Ways::of(network, flow, routing)).collect();
         let plant = Plant::new(network, flows, &ways, Bytes::ZERO);
         let ports: Vec<PortId> = loads(flows, &ways).into_keys().collect();
         (0..6u64.pow(4)).any(|number| {
             let weight = |place: usize| 1 + number / [1, 6, 36, 216][place] % 6;
-            let weights = ports
-                .iter()
-                .zip(0..)
-                .map(|(&port, place)| (port, weight(place)));
+            let weights = ports.iter().zip(0..).map(|(&port, place)| (port, weight(place)));
             let parts = divided(flows, &ways, |flow| plant.fixed[flow], &weights.collect());
             plant.peaks(&parts).values().all(|peak| *peak <= FULL)
         })

@@ -75,10 +75,7 @@ impl Record {
     }
 }
 
-#[allow(
-    clippy::cast_precision_loss,
-    reason = "a ratio for display and claims needs no 53rd bit"
-)]
+#[allow(clippy::cast_precision_loss, reason = "a ratio for display and claims needs no 53rd bit")]
 fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }

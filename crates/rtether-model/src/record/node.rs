@@ -128,11 +128,7 @@ pub struct NodeRecord {
 impl NodeRecord {
     /// Returns the share of `time` in which the stack was busy (up to 2 with two servers).
     pub fn stack_utilization(&self, time: Duration) -> f64 {
-        ratio(
-            self.stack_busy.as_ps().unsigned_abs(),
-            time.as_ps().unsigned_abs(),
-        )
-        .unwrap_or(0.0)
+        ratio(self.stack_busy.as_ps().unsigned_abs(), time.as_ps().unsigned_abs()).unwrap_or(0.0)
     }
 
     /// Adds the counters of another run of the same node.

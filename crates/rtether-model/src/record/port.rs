@@ -66,11 +66,7 @@ pub struct QueueRecord {
 impl PortRecord {
     /// Returns the share of `time` in which the link was occupied.
     pub fn utilization(&self, time: Duration) -> f64 {
-        ratio(
-            self.busy.as_ps().unsigned_abs(),
-            time.as_ps().unsigned_abs(),
-        )
-        .unwrap_or(0.0)
+        ratio(self.busy.as_ps().unsigned_abs(), time.as_ps().unsigned_abs()).unwrap_or(0.0)
     }
 
     /// Adds the counters of another run of the same port.

@@ -217,9 +217,7 @@ impl StreamRecord {
 
     /// Returns a quantile of the latency, at most 0.8 % too high and never above the maximum.
     pub fn quantile(&self, part: u64, whole: u64) -> Option<Duration> {
-        self.histogram
-            .quantile(part, whole)
-            .map(|q| Ord::min(q, self.latency.max))
+        self.histogram.quantile(part, whole).map(|q| Ord::min(q, self.latency.max))
     }
 
     /// Returns the share of the latency spent inside end stations.
@@ -252,10 +250,7 @@ impl StreamRecord {
             *own += others;
         }
         // The first of equals is kept, so that merging in seed order is deterministic.
-        if other
-            .worst
-            .is_some_and(|w| self.worst.is_none_or(|own| w.latency > own.latency))
-        {
+        if other.worst.is_some_and(|w| self.worst.is_none_or(|own| w.latency > own.latency)) {
             self.worst = other.worst;
         }
         if other.buckets.len() > self.buckets.len() {
@@ -276,10 +271,7 @@ impl StreamRecord {
     }
 }
 
-#[allow(
-    clippy::cast_precision_loss,
-    reason = "a ratio for display and claims needs no 53rd bit"
-)]
+#[allow(clippy::cast_precision_loss, reason = "a ratio for display and claims needs no 53rd bit")]
 fn to_f64(value: i128) -> f64 {
     value as f64
 }

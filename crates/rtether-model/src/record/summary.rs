@@ -20,13 +20,7 @@ pub struct Summary {
 
 impl Default for Summary {
     fn default() -> Self {
-        Self {
-            count: 0,
-            min: Duration::MAX,
-            max: Duration::ZERO,
-            sum_ps: 0,
-            sum_sq_ps2: 0,
-        }
+        Self { count: 0, min: Duration::MAX, max: Duration::ZERO, sum_ps: 0, sum_sq_ps2: 0 }
     }
 }
 
@@ -88,10 +82,7 @@ mod tests {
         }
         assert_eq!(summary.mean(), Some(Duration::from_ns(5)));
         assert_eq!(summary.standard_deviation(), Some(Duration::from_ns(2)));
-        assert_eq!(
-            (summary.min, summary.max),
-            (Duration::from_ns(2), Duration::from_ns(9))
-        );
+        assert_eq!((summary.min, summary.max), (Duration::from_ns(2), Duration::from_ns(9)));
         assert_eq!(Summary::default().mean(), None);
         assert_eq!(Summary::default().standard_deviation(), None);
     }

@@ -108,11 +108,7 @@ impl Towards {
             };
         }
         let branches = uplinks.branches(&mut places);
-        Self {
-            core: Core::new(links, &members, &places),
-            places,
-            branches,
-        }
+        Self { core: Core::new(links, &members, &places), places, branches }
     }
 
     /// Returns the port of one switch towards another; `None` for itself or without a way.
@@ -151,11 +147,8 @@ impl Uplinks {
     fn new(links: &[Vec<Neighbor>]) -> Self {
         let mut left: Vec<usize> = links.iter().map(Vec::len).collect();
         let mut ends: VecDeque<usize> = (0..left.len()).filter(|&own| left[own] == 1).collect();
-        let mut uplinks = Self {
-            of: vec![None; links.len()],
-            order: Vec::new(),
-            sizes: vec![1; links.len()],
-        };
+        let mut uplinks =
+            Self { of: vec![None; links.len()], order: Vec::new(), sizes: vec![1; links.len()] };
         while let Some(switch) = ends.pop_front() {
             // The last two of a tree have the same link; one of them remains.
             if left[switch] != 1 {
@@ -190,10 +183,7 @@ impl Uplinks {
             place.branches = (start, start);
             start += count;
         }
-        let none = Branch {
-            first: 0,
-            port: NONE,
-        };
+        let none = Branch { first: 0, port: NONE };
         let mut branches = vec![none; start as usize];
         // In the order in which numbers were given, so that those of a switch ascend.
         for &switch in self.order.iter().rev() {
@@ -212,10 +202,8 @@ impl Uplinks {
 impl Core {
     fn new(all: &[Vec<Neighbor>], members: &[u32], places: &[Place]) -> Self {
         let is_member = |own: &&Neighbor| places[own.switch as usize].up == NONE;
-        let as_member = |own: &Neighbor| Neighbor {
-            switch: places[own.switch as usize].core,
-            ..*own
-        };
+        let as_member =
+            |own: &Neighbor| Neighbor { switch: places[own.switch as usize].core, ..*own };
         let links: Vec<Vec<Neighbor>> = members
             .iter()
             .map(|&switch| {
@@ -233,11 +221,7 @@ impl Core {
                 }
             }
         }
-        Self {
-            rows: vec![OnceCell::new(); members.len()],
-            links,
-            component,
-        }
+        Self { rows: vec![OnceCell::new(); members.len()], links, component }
     }
 
     /// Returns the port of each member towards one of them.

@@ -57,8 +57,7 @@ fn forward(
 
 fn vid_of(switch: &Switch, ingress: PortId, tag: Option<Vid>) -> Result<Vid, RouteError> {
     let vlan = &switch.ports[usize::from(ingress.port)].vlan;
-    tag.or_else(|| vlan.vid_of_untagged())
-        .ok_or(RouteError::NoVlan { port: ingress })
+    tag.or_else(|| vlan.vid_of_untagged()).ok_or(RouteError::NoVlan { port: ingress })
 }
 
 /// A frame that has arrived at a port, with its tag.
@@ -136,12 +135,7 @@ impl Routing {
                     known.is_one_of_several |= known.distance == distance;
                     continue;
                 }
-                let step = Reached {
-                    distance,
-                    before,
-                    hop,
-                    is_one_of_several: false,
-                };
+                let step = Reached { distance, before, hop, is_one_of_several: false };
                 reached.insert(arrival, step);
                 if network.end_station(hop.ingress.node).is_none() {
                     queue.push_back((Some(arrival), hop.ingress.node, sent, distance + 1));

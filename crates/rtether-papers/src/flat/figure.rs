@@ -8,11 +8,7 @@ use crate::prelude::*;
 
 /// Returns every packet of the tested PISA in one run, and whether it goes to the controller.
 fn trace(progress: &Progress) -> Result<Vec<(bool, Sample)>, ReproduceError> {
-    let set = [
-        "run.for=6 s",
-        "flows.upload.start=2 s",
-        "flows.download.start=4 s",
-    ];
+    let set = ["run.for=6 s", "flows.upload.start=2 s", "flows.download.start=4 s"];
     let scenario = load("skeie-flat.yaml", SCENARIO, &set.map(String::from))?;
     let streams = Streams::new(&scenario)?;
     let Schedule { quiet, end, .. } = Schedule::FULL;
@@ -20,9 +16,7 @@ fn trace(progress: &Progress) -> Result<Vec<(bool, Sample)>, ReproduceError> {
     run_one(&scenario, 1, progress, &mut sampler)?;
     let own = sampler.samples.into_iter();
     let own = own.filter(|sample| [streams.up, streams.down].contains(&sample.stream));
-    Ok(own
-        .map(|sample| (sample.stream == streams.up, sample))
-        .collect())
+    Ok(own.map(|sample| (sample.stream == streams.up, sample)).collect())
 }
 
 /// Returns the paper's values for each direction: quiet, and with the transfer that affects it.
@@ -33,16 +27,10 @@ fn printed() -> ([Duration; 2], [Duration; 2]) {
         let value = own.find(|value| (value.condition == "real-time traffic only") == is_quiet);
         value.and_then(Value::time).unwrap_or_default()
     };
-    let (up, down) = (
-        "pisa_to_controller, application",
-        "controller_to_pisa, application",
-    );
+    let (up, down) = ("pisa_to_controller, application", "controller_to_pisa, application");
     // The paper gives the second value as an increase.
     let quiet = time(down, true);
-    (
-        [time(up, true), time(up, false)],
-        [quiet, quiet + time(down, false)],
-    )
+    ([time(up, true), time(up, false)], [quiet, quiet + time(down, false)])
 }
 
 /// Returns means over time slices.
@@ -64,11 +52,7 @@ pub(super) fn draw(page: &mut Page, progress: &Progress) -> Outcome {
     let trace = trace(progress)?;
     let direction = |name, is_up, slice| {
         let own = trace.iter().filter(move |(up, _)| *up == is_up);
-        curve(
-            name,
-            Style::Line,
-            means(own.map(|(_, sample)| *sample), slice),
-        )
+        curve(name, Style::Line, means(own.map(|(_, sample)| *sample), slice))
     };
     let (up, down) = printed();
     // Drawn in the middle of the quiet second, and shortly after the start of the transfer.
@@ -78,10 +62,7 @@ pub(super) fn draw(page: &mut Page, progress: &Progress) -> Outcome {
     let ms = Duration::from_ms;
     page.lines(
         "The counterpart of figure 3.",
-        [
-            "Delay of the PISA with file transfers",
-            "upload at 2 s, download at 4 s",
-        ],
+        ["Delay of the PISA with file transfers", "upload at 2 s, download at 4 s"],
         [Axis::time("time of the run"), Axis::time("delay")],
         vec![
             direction("PISA to controller, means of 20 ms", true, ms(20)),

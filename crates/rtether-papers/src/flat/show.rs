@@ -50,16 +50,8 @@ pub(super) fn success(found: &Packets) -> String {
         ("pisa_to_controller, application", true, up),
         ("controller_to_pisa, application", true, down),
         ("round_trip, application", true, sum(up, down)),
-        (
-            "controller_to_pisa, ethernet",
-            true,
-            ethernet(&found.quiet_down),
-        ),
-        (
-            "pisa_to_controller, application",
-            false,
-            latency(&found.upload_up),
-        ),
+        ("controller_to_pisa, ethernet", true, ethernet(&found.quiet_down)),
+        ("pisa_to_controller, application", false, latency(&found.upload_up)),
     ];
     let values = reference::values("skeie-flat");
     let words = ours.map(|(subject, is_quiet, ours)| {
@@ -67,9 +59,7 @@ pub(super) fn success(found: &Packets) -> String {
         let quiet = ["real-time traffic only", "no FTP"];
         let paper = own.find(|value| quiet.contains(&value.condition.as_str()) == is_quiet);
         let paper = paper.and_then(Value::time);
-        let off = paper
-            .zip(ours)
-            .map(|(paper, ours)| ratio(ours, paper) - 1.0);
+        let off = paper.zip(ours).map(|(paper, ours)| ratio(ours, paper) - 1.0);
         let limit = if is_quiet { 0.2 } else { 0.35 };
         let verdict = match off {
             Some(off) if off.abs() <= limit => "met",
@@ -78,13 +68,7 @@ pub(super) fn success(found: &Packets) -> String {
         };
         let name = subject.replace('_', " ");
         let load = if is_quiet { "quiet" } else { "upload" };
-        format!(
-            "{name}, {load}, {:+.0} %: {verdict}",
-            off.unwrap_or(f64::NAN) * 100.0
-        )
+        format!("{name}, {load}, {:+.0} %: {verdict}", off.unwrap_or(f64::NAN) * 100.0)
     });
-    format!(
-        "Numbers within 20 %, the peak under upload within 35 %: {}.",
-        words.join("; ")
-    )
+    format!("Numbers within 20 %, the peak under upload within 35 %: {}.", words.join("; "))
 }

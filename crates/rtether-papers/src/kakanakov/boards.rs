@@ -106,10 +106,7 @@ pub(crate) fn calibrate(protocol: Protocol, board: Board) -> (BitRate, LinearSta
     };
     let min = of("min");
     let wires = (wire_time(protocol.frame(), board.rate()) + PATCH) * 2;
-    let cost = Cost {
-        base: (min - wires) / 2,
-        per_octet: Duration::ZERO,
-    };
+    let cost = Cost { base: (min - wires) / 2, per_octet: Duration::ZERO };
     let (mean, max) = (of("avg") - min, of("max") - min);
     let jitter = match protocol {
         Protocol::Icmp => exponential(mean, of("mdev"), max),
@@ -132,16 +129,11 @@ fn exponential(mean: Duration, deviation: Duration, max: Duration) -> Jitter {
     // Two exponentials of half the mean have variance mean^2 / 2; outliers, uniform up to `max`,
     // add max^2 / 3 each.
     let missing = (square(deviation) - square(mean) / 2).max(0);
-    let per_million = (missing * 1_000_000 * 3)
-        .checked_div(square(max))
-        .unwrap_or(0);
+    let per_million = (missing * 1_000_000 * 3).checked_div(square(max)).unwrap_or(0);
     let per_million = i64::try_from(per_million).unwrap_or(0);
     let from_outliers = max / 2 * per_million / 1_000_000;
     Jitter {
-        spread: Spread::Exponential {
-            mean: (mean - from_outliers) / 2,
-            max,
-        },
+        spread: Spread::Exponential { mean: (mean - from_outliers) / 2, max },
         outliers: outliers(per_million, max),
     }
 }
@@ -161,11 +153,7 @@ fn uniform(median: Duration, mean: Duration, max: Duration) -> Jitter {
 
 /// Returns outliers that hit `per_million` of a million round trips, each in one of its two passes.
 fn outliers(per_million: i64, max: Duration) -> Option<Outliers> {
-    Some(Outliers {
-        per_million: u32::try_from(per_million / 2).ok()?,
-        min: Duration::ZERO,
-        max,
-    })
+    Some(Outliers { per_million: u32::try_from(per_million / 2).ok()?, min: Duration::ZERO, max })
 }
 
 #[cfg(test)]
@@ -180,9 +168,7 @@ mod tests {
         let outliers = jitter.outliers.unwrap();
         // (84^2 - 57^2 / 2) / (3787^2 / 3) = 1136 per million round trips.
         assert_eq!(outliers.per_million, 568);
-        let Spread::Exponential { mean, .. } = jitter.spread else {
-            panic!("{jitter:?}")
-        };
+        let Spread::Exponential { mean, .. } = jitter.spread else { panic!("{jitter:?}") };
         // 57 us minus 1136 millionths of 1893.5 us, halved.
         assert_eq!(mean.as_ns_floor(), 27_424);
         // Median 0.14 ms, mean 0.42 ms, at most 28.54 ms (EP9302, table 2): 0.28 ms in outliers of

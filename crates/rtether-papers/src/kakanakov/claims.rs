@@ -28,11 +28,7 @@ pub(super) fn judge(page: &mut Page, progress: &Progress) -> Outcome {
                 let columns = Scenario::ALL.map(icmp);
                 let columns = columns.into_iter().collect::<Result<Vec<_>, _>>()?;
                 let lost: usize = columns.iter().flatten().map(|cell| cell.lost).sum();
-                let sent: u64 = columns
-                    .iter()
-                    .flatten()
-                    .map(|cell| cell.summary.count)
-                    .sum();
+                let sent: u64 = columns.iter().flatten().map(|cell| cell.summary.count).sum();
                 let words = format!("{lost} lost, {sent} answered");
                 (lost == 0, words, "packets were lost")
             }
@@ -82,11 +78,7 @@ fn relation(
             let holds = |b: &Cell, e: &Cell| difference(b, e) <= frame;
             let reason = "priority leaves more than one frame time";
             let verdict = every([icmp(Switch)?, icmp(Priority)?], holds, more, reason);
-            (
-                verdict.0,
-                format!("{}; a frame takes {frame}", verdict.1),
-                reason,
-            )
+            (verdict.0, format!("{}; a frame takes {frame}", verdict.1), reason)
         }
         "C038" => {
             let holds = |d: &Cell, e: &Cell| e.mean() <= d.mean();

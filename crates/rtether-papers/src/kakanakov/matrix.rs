@@ -21,14 +21,8 @@ impl Effort {
     /// The paper's 100 000 echoes in 20 runs; 20 times its 101 commands.
     const fn of(protocol: Protocol) -> Self {
         match protocol {
-            Protocol::Icmp => Self {
-                runs: 20,
-                count: 5_000,
-            },
-            Protocol::Cndep | Protocol::Get => Self {
-                runs: 20,
-                count: 101,
-            },
+            Protocol::Icmp => Self { runs: 20, count: 5_000 },
+            Protocol::Cndep | Protocol::Get => Self { runs: 20, count: 101 },
         }
     }
 }
@@ -99,10 +93,7 @@ pub(crate) fn cell(
 mod tests {
     use super::*;
 
-    const FEW: Effort = Effort {
-        runs: 4,
-        count: 250,
-    };
+    const FEW: Effort = Effort { runs: 4, count: 250 };
 
     fn means(protocol: Protocol, board: Board) -> Vec<Cell> {
         let progress = Progress::default();
@@ -136,10 +127,7 @@ mod tests {
             assert!((added - expected).as_ps().abs() <= 1, "{added}");
             assert_eq!(cells[2].mean(), cells[1].mean(), "another VLAN is not felt");
             let blocked = cells[4].mean() - cells[1].mean();
-            assert!(
-                blocked > Duration::ZERO && blocked < Duration::from_ns(123_040),
-                "{blocked}"
-            );
+            assert!(blocked > Duration::ZERO && blocked < Duration::from_ns(123_040), "{blocked}");
             assert!(cells[3].mean() >= cells[4].mean());
             assert!(cells.iter().all(|cell| cell.lost == 0));
         }

@@ -27,13 +27,8 @@ pub(crate) enum Scenario {
 }
 
 impl Scenario {
-    pub(crate) const ALL: [Self; 5] = [
-        Self::Direct,
-        Self::Switch,
-        Self::OtherVlan,
-        Self::SharedPort,
-        Self::Priority,
-    ];
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Direct, Self::Switch, Self::OtherVlan, Self::SharedPort, Self::Priority];
 
     pub(crate) const fn letter(self) -> char {
         match self {
@@ -94,10 +89,7 @@ pub(crate) fn cell(
     let request = common::flow("request", (pc, board_node), protocol.form(), traffic);
     let mut flows = vec![Flow {
         start: SETTLED,
-        reply: Some(Reply {
-            payload: protocol.answer(),
-            after: Duration::ZERO,
-        }),
+        reply: Some(Reply { payload: protocol.answer(), after: Duration::ZERO }),
         ..request
     }];
     if scenario == Scenario::Direct {
@@ -162,9 +154,7 @@ fn switch(scenario: Scenario) -> Switch {
         // The 2950's map with CoS 5 moved to the strict queue; weights 1:2:3 for the others.
         let map = QueueMap::new(4, [0, 0, 1, 1, 2, 3, 3, 3]);
         switch.queues = map.expect("four queues");
-        switch.selection = Selection::StrictWrr {
-            weights: [1, 2, 3, 1, 1, 1, 1, 1],
-        };
+        switch.selection = Selection::StrictWrr { weights: [1, 2, 3, 1, 1, 1, 1, 1] };
     }
     switch
 }

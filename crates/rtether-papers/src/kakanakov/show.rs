@@ -8,10 +8,7 @@ use super::plant::{Load, Scenario};
 use crate::prelude::*;
 
 /// Effort of the run in which the generators alone fill the port.
-const OVERLOADED: Effort = Effort {
-    runs: 1,
-    count: 1_000,
-};
+const OVERLOADED: Effort = Effort { runs: 1, count: 1_000 };
 
 /// Returns protocol and scenario of an experiment.
 pub(crate) fn of(page: &Page) -> (Protocol, Scenario) {
@@ -49,12 +46,7 @@ pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
         for cell in results(Protocol::Get, scenario, progress)? {
             let quantity = format!("{}, avg of GET", cell.board.name());
             let ours = format!("{}, median {}", cell.mean(), cell.median);
-            page.row(
-                quantity,
-                "commands are not told apart",
-                ours,
-                table(protocol),
-            );
+            page.row(quantity, "commands are not told apart", ours, table(protocol));
         }
     }
     claims::judge(page, progress)?;
@@ -122,9 +114,8 @@ fn basis(scenario: Scenario) -> &'static str {
 type Statistic = (&'static str, fn(&Cell) -> Duration);
 
 fn statistics(protocol: Protocol) -> [Statistic; 4] {
-    let deviation: Statistic = ("mdev", |cell| {
-        cell.summary.standard_deviation().unwrap_or_default()
-    });
+    let deviation: Statistic =
+        ("mdev", |cell| cell.summary.standard_deviation().unwrap_or_default());
     let median: Statistic = ("median", |cell| cell.median);
     [
         ("min", |cell| cell.summary.min),
@@ -167,10 +158,7 @@ fn draw(
 ) -> Outcome {
     let mut groups = Board::ALL.map(|board| (board.name().to_owned(), Vec::new()));
     for &scenario in scenarios {
-        for (group, cell) in groups
-            .iter_mut()
-            .zip(results(protocol, scenario, progress)?)
-        {
+        for (group, cell) in groups.iter_mut().zip(results(protocol, scenario, progress)?) {
             let paper = measured(protocol, cell.board, scenario.letter(), "avg");
             group.1.push(column(cell.mean(), paper));
         }

@@ -6,12 +6,7 @@ use super::{Case, Point, Scheme, find, measure};
 use crate::judge::all_of;
 use crate::prelude::*;
 
-const LAWS: [Scheme; 4] = [
-    Scheme::Himd,
-    Scheme::SlowStart,
-    Scheme::Linear,
-    Scheme::Rtether,
-];
+const LAWS: [Scheme; 4] = [Scheme::Himd, Scheme::SlowStart, Scheme::Linear, Scheme::Rtether];
 /// The paper's laws.
 const PAPER: [Scheme; 3] = [Scheme::Himd, Scheme::SlowStart, Scheme::Linear];
 const ACTIVE: u16 = 10;
@@ -20,10 +15,7 @@ const ACTIVE: u16 = 10;
 fn frontier() -> [(&'static str, [Scheme; 6]); 3] {
     [
         ("HIMD", [50, 100, 200, 400, 800, 1600].map(Scheme::HimdBy)),
-        (
-            "linear increase",
-            [20, 40, 80, 120, 160, 240].map(Scheme::LinearBy),
-        ),
+        ("linear increase", [20, 40, 80, 120, 160, 240].map(Scheme::LinearBy)),
         ("rtether", [45, 50, 55, 65, 70, 75].map(Scheme::RtetherBy)),
     ]
 }
@@ -95,9 +87,7 @@ fn judge(page: &mut Page, points: &[Arc<Point>]) {
             let other = find(points, case(law, ACTIVE));
             let product = product(other);
             let (name, miss) = (law.name(), other.miss_words());
-            words.push(format!(
-                "{files} files, {name}: miss {miss}, product {product:.2e}"
-            ));
+            words.push(format!("{files} files, {name}: miss {miss}, product {product:.2e}"));
             // With equal misses, the law with more throughput is better; laws without a miss count
             // as one miss each.
             verdicts.push(Some(himd <= product));

@@ -23,10 +23,7 @@ pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
     let misses = Drawing {
         paper: vec![
             ("paper, none (order)", vec![(1.0, 0.1), (10.0, 0.1)]),
-            (
-                "paper, adaptive (range)",
-                vec![(1.0, 0.000_154), (10.0, 0.000_578)],
-            ),
+            ("paper, adaptive (range)", vec![(1.0, 0.000_154), (10.0, 0.000_578)]),
         ],
         ..Drawing::misses("The counterpart of figure 9; no misses in a run are drawn as one.")
     };
@@ -42,10 +39,7 @@ pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
         let (point, none) = (at(Scheme::Rtether), at(Scheme::None));
         let part = point.throughput / none.throughput;
         let missed = point.messages.missed;
-        format!(
-            "{active}: {:.3} ({part:.2}), {missed} missed",
-            point.throughput
-        )
+        format!("{active}: {:.3} ({part:.2}), {missed} missed", point.throughput)
     });
     page.note(format!(
         "Mode rtether, which is ours, by active nodes: throughput (its part of that without \
@@ -56,15 +50,10 @@ pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
     let collisions = own.iter().map(|point| {
         let Case { scheme, active, .. } = point.case;
         let (rate, given_up) = (point.collisions, point.given_up);
-        format!(
-            "{} {active}: {rate:.2} ({given_up} given up)",
-            scheme.name()
-        )
+        format!("{} {active}: {rate:.2} ({given_up} given up)", scheme.name())
     });
     let collisions = listed(collisions, "; ");
-    page.note(format!(
-        "Collided transmissions per frame sent: {collisions}."
-    ));
+    page.note(format!("Collided transmissions per frame sent: {collisions}."));
     page.note(measured.ranges(&cases));
     Ok(())
 }
@@ -97,34 +86,16 @@ pub(super) fn compare(page: &mut Page, points: &[Arc<Point>]) {
 fn judge(page: &mut Page, points: &[Arc<Point>]) {
     let none = |active| find(points, Case::greedy(Scheme::None, active));
     let adaptive = |active| find(points, Case::greedy(Scheme::Himd, active));
-    let himd = points
-        .iter()
-        .filter(|point| point.case.scheme == Scheme::Himd);
+    let himd = points.iter().filter(|point| point.case.scheme == Scheme::Himd);
     let worst = himd.map(|point| point.miss).fold(0.0, f64::max);
     page.check("C050", [worst], format!("at most {worst:.1e}"));
     let gains = ACTIVE.map(|n| none(n).miss / adaptive(n).miss_at_most());
-    page.check(
-        "C059",
-        gains,
-        listed(gains.map(|gain| format!("{gain:.0}")), ", "),
-    );
+    page.check("C059", gains, listed(gains.map(|gain| format!("{gain:.0}")), ", "));
     let misses = ACTIVE.map(|n| none(n).miss);
-    page.check(
-        "C060",
-        misses,
-        listed(misses.map(|miss| format!("{miss:.1e}")), ", "),
-    );
+    page.check("C060", misses, listed(misses.map(|miss| format!("{miss:.1e}")), ", "));
     let ratios = ACTIVE.map(|n| adaptive(n).throughput / none(n).throughput);
-    page.check(
-        "C061",
-        ratios,
-        listed(ratios.map(|ratio| format!("{ratio:.2}")), ", "),
-    );
+    page.check("C061", ratios, listed(ratios.map(|ratio| format!("{ratio:.2}")), ", "));
     let unsmoothed = ACTIVE.map(|n| none(n).throughput);
-    page.check(
-        "C062",
-        unsmoothed,
-        listed(unsmoothed.map(|part| format!("{part:.3}")), ", "),
-    );
+    page.check("C062", unsmoothed, listed(unsmoothed.map(|part| format!("{part:.3}")), ", "));
     nt::judge_platforms(page, points);
 }

@@ -41,10 +41,7 @@ pub fn tables(seeds: u64, seconds: i64, progress: &Progress) -> Result<String, R
     let mut text = String::new();
     for (bulk, name) in [
         (Bulk::Greedy, "Files without a pause"),
-        (
-            Bulk::NonGreedy,
-            "Files of 1 MB at random times, 25 s apart in the mean",
-        ),
+        (Bulk::NonGreedy, "Files of 1 MB at random times, 25 s apart in the mean"),
     ] {
         let cases = ACTIVE.flat_map(|active| LAWS.map(|(_, scheme)| (active, scheme)));
         let cases: Vec<_> = cases.collect();
@@ -89,11 +86,7 @@ fn cell(
         all.worst = all.worst.min(worst);
         (files, count) = (files + point.files.0, count + point.files.1);
     }
-    all.file = if count > 0 {
-        (files / count).as_secs_f64()
-    } else {
-        f64::NAN
-    };
+    all.file = if count > 0 { (files / count).as_secs_f64() } else { f64::NAN };
     Ok(all)
 }
 
@@ -126,10 +119,7 @@ fn render(text: &mut String, name: &str, cells: &[Cell]) {
     let least = cells.iter().map(|cell| cell.messages).min().unwrap_or(0);
     let missed = format!("messages missed, of {least} or more");
     let all: [(&str, Words); 5] = [
-        (
-            "throughput in parts of 10 Mbit/s, with its 95 % interval over seeds",
-            throughput,
-        ),
+        ("throughput in parts of 10 Mbit/s, with its 95 % interval over seeds", throughput),
         (&missed, misses),
         ("Jain's index, the least of any seed", jain),
         ("worst station in Mbit/s, the least of any seed", worst),
@@ -157,10 +147,7 @@ mod tests {
     fn a_mean_has_its_interval() {
         // Oracle: by hand: mean 2, standard deviation 1, t(2, 0.975) = 4.303: 4.303 / sqrt 3 = 2.484.
         let (mean, half) = mean(&[1.0, 2.0, 3.0]);
-        assert!(
-            (mean - 2.0).abs() < 1e-12 && (half - 2.484).abs() < 1e-3,
-            "{mean} {half}"
-        );
+        assert!((mean - 2.0).abs() < 1e-12 && (half - 2.484).abs() < 1e-3, "{mean} {half}");
     }
 
     #[test]
@@ -169,22 +156,12 @@ mod tests {
         // station has less than with `fixed`, Jain's index is above 0.95, and both HIMD and linear
         // increase have less throughput, regardless of their misses.
         let of = |scheme| {
-            cell(
-                Case::greedy(scheme, 10),
-                2,
-                Duration::from_secs(60),
-                &Progress::default(),
-            )
-            .expect("runs")
+            cell(Case::greedy(scheme, 10), 2, Duration::from_secs(60), &Progress::default())
+                .expect("runs")
         };
         let (own, fixed) = (of(Scheme::Rtether), of(Scheme::Fixed));
         assert!(own.jain >= 0.95, "Jain's index {}", own.jain);
-        assert!(
-            own.worst >= fixed.worst,
-            "{} against {}",
-            own.worst,
-            fixed.worst
-        );
+        assert!(own.worst >= fixed.worst, "{} against {}", own.worst, fixed.worst);
         assert!(own.missed * 1000 <= own.messages, "{} missed", own.missed);
         for other in [Scheme::Himd, Scheme::Linear] {
             let (other, own) = (mean(&of(other).throughput).0, mean(&own.throughput).0);

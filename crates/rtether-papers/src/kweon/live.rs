@@ -148,12 +148,7 @@ fn show<const N: usize>(
     let Case { active, .. } = cases[0];
     for run in &runs {
         let quantity = format!("{}, {active} active nodes", run.point.case.scheme.name());
-        page.row(
-            quantity,
-            "see the simulated experiment",
-            run.words(),
-            "002 Kweon 3.2, 4.2",
-        );
+        page.row(quantity, "see the simulated experiment", run.words(), "002 Kweon 3.2, 4.2");
     }
     let emulations: Vec<Emulation> = runs.iter().map(|run| run.emulation.clone()).collect();
     page.note(lab::fidelity(&emulations));
@@ -165,9 +160,7 @@ fn show<const N: usize>(
         duration(cases[0]),
         runs[0].point.messages.released
     ));
-    Ok(runs
-        .try_into()
-        .unwrap_or_else(|_| unreachable!("a run a case")))
+    Ok(runs.try_into().unwrap_or_else(|_| unreachable!("a run a case")))
 }
 
 pub(crate) fn greedy(page: &mut Page, progress: &Progress) -> Outcome {
@@ -199,12 +192,7 @@ fn judge_adaptive(page: &mut Page, himd: &Point) {
     let (missed, released) = (himd.messages.missed, himd.messages.released);
     let told = released >= 1_000 || missed > 0;
     let reason = "more misses, or too few messages to tell";
-    page.check_or(
-        "C050",
-        [told.then_some(himd.miss)],
-        himd.miss_words(),
-        reason,
-    );
+    page.check_or("C050", [told.then_some(himd.miss)], himd.miss_words(), reason);
 }
 
 pub(crate) fn nongreedy(page: &mut Page, progress: &Progress) -> Outcome {
@@ -229,12 +217,7 @@ pub(crate) fn nongreedy(page: &mut Page, progress: &Progress) -> Outcome {
     let times = [none, himd, fixed].map(Point::burst_seconds);
     let words = times.map(|time| format!("{time:.2}")).join(", ");
     let words = format!("{ACTIVE} active, none, adaptive, fixed: {words} s");
-    page.judge(
-        "C052",
-        times[0] < times[1] && times[1] < times[2],
-        words,
-        "another order",
-    );
+    page.judge("C052", times[0] < times[1] && times[1] < times[2], words, "another order");
     Ok(())
 }
 

@@ -81,10 +81,7 @@ impl Scheme {
 
     fn mode(self) -> Mode {
         let fixed = |depth, period| {
-            Mode::Fixed(Fixed {
-                depth: Bytes::new(depth),
-                period: Duration::from_us(period),
-            })
+            Mode::Fixed(Fixed { depth: Bytes::new(depth), period: Duration::from_us(period) })
         };
         match self {
             Self::None => Mode::None,
@@ -133,12 +130,7 @@ struct Case {
 
 impl Case {
     const fn new(platform: Platform, scheme: Scheme, bulk: Bulk, active: u16) -> Self {
-        Self {
-            platform,
-            scheme,
-            bulk,
-            active,
-        }
+        Self { platform, scheme, bulk, active }
     }
 
     /// PCs with Linux that send files without a pause.
@@ -224,8 +216,7 @@ impl Point {
     /// Returns the miss ratio, or that of a single miss if there was none: the resolution of the
     /// run.
     fn miss_at_most(&self) -> f64 {
-        self.miss
-            .max(1.0 / count_f64(self.messages.released.max(1)))
+        self.miss.max(1.0 / count_f64(self.messages.released.max(1)))
     }
 
     fn miss_words(&self) -> String {
@@ -251,12 +242,7 @@ impl Point {
         let octets: Vec<u64> = bulk.iter().map(|stream| stream.payload_bytes).collect();
         let medium = record.media.first();
         let collided: u64 = medium.map_or(0, |medium| medium.collisions.iter().sum());
-        let access = || {
-            record
-                .ports
-                .iter()
-                .filter_map(|port| Some((port.sent, port.access?)))
-        };
+        let access = || record.ports.iter().filter_map(|port| Some((port.sent, port.access?)));
         let sent: u64 = access().map(|(sent, _)| sent).sum();
         Ok(Self {
             case,
@@ -265,9 +251,7 @@ impl Point {
             files: file_times(bulk),
             throughput: count_f64(octets.iter().sum()) * 8.0 / counted.as_secs_f64() / MEDIUM_BPS,
             collisions: count_f64(collided) / count_f64(sent.max(1)),
-            given_up: access()
-                .map(|(_, access)| access.excessive_collisions)
-                .sum(),
+            given_up: access().map(|(_, access)| access.excessive_collisions).sum(),
             jain: jain(&octets),
         })
     }
@@ -284,9 +268,9 @@ impl Point {
             case: first.case,
             miss: messages.miss_ratio().unwrap_or(first.miss),
             messages,
-            files: runs.iter().fold((Duration::ZERO, 0), |sum, run| {
-                (sum.0 + run.files.0, sum.1 + run.files.1)
-            }),
+            files: runs
+                .iter()
+                .fold((Duration::ZERO, 0), |sum, run| (sum.0 + run.files.0, sum.1 + run.files.1)),
             throughput: mean(|run| run.throughput),
             collisions: mean(|run| run.collisions),
             given_up: runs.iter().map(|run| run.given_up).sum(),
@@ -319,10 +303,8 @@ static KNOWN: Known<(Case, u64), Arc<Point>> = Known::new();
 fn measure(cases: &[Case], progress: &Progress) -> Result<Measured, ReproduceError> {
     let runs_of = |&case| (1..=SEEDS).map(move |seed| (case, seed));
     let keys: Vec<(Case, u64)> = cases.iter().flat_map(runs_of).collect();
-    let runs = keys
-        .par_iter()
-        .map(|&key| simulate(key, progress))
-        .collect::<Result<Vec<_>, _>>()?;
+    let runs =
+        keys.par_iter().map(|&key| simulate(key, progress)).collect::<Result<Vec<_>, _>>()?;
     let seeds = usize::try_from(SEEDS).unwrap_or(usize::MAX);
     let by_case = runs.chunks(seeds);
     let of_seed = |at: usize| {
@@ -330,10 +312,7 @@ fn measure(cases: &[Case], progress: &Progress) -> Result<Measured, ReproduceErr
         own.collect::<Vec<_>>()
     };
     Ok(Measured {
-        pooled: by_case
-            .clone()
-            .map(|runs| Arc::new(Point::pool(runs)))
-            .collect(),
+        pooled: by_case.clone().map(|runs| Arc::new(Point::pool(runs))).collect(),
         seeds: (0..seeds).map(of_seed).collect(),
     })
 }
@@ -348,9 +327,7 @@ fn simulate((case, seed): (Case, u64), progress: &Progress) -> Result<Arc<Point>
 
 /// Returns a case for every scheme and number of active nodes.
 fn grid(case: fn(Scheme, u16) -> Case, schemes: &[Scheme], active: &[u16]) -> Vec<Case> {
-    let cases = schemes
-        .iter()
-        .flat_map(|&scheme| active.iter().map(move |&n| (scheme, n)));
+    let cases = schemes.iter().flat_map(|&scheme| active.iter().map(move |&n| (scheme, n)));
     cases.map(|(scheme, active)| case(scheme, active)).collect()
 }
 
@@ -371,10 +348,7 @@ fn printed(experiment: &str, scheme: Scheme, statistic: &str, qualifier: &str) -
 
 /// Returns the point of a case.
 fn find(points: &[Arc<Point>], case: Case) -> &Point {
-    points
-        .iter()
-        .find(|point| point.case == case)
-        .expect("every case was measured")
+    points.iter().find(|point| point.case == case).expect("every case was measured")
 }
 
 #[cfg(test)]

@@ -52,10 +52,8 @@ pub(super) fn compare(page: &mut Page, points: &[Arc<Point>]) {
         let own = points.iter().filter(|point| point.case.scheme == scheme);
         let own =
             own.filter(|point| active.contains("..") || active == point.case.active.to_string());
-        let ours = listed(
-            own.map(|point| format!("{}: {}", point.case.active, shown(point))),
-            "; ",
-        );
+        let ours =
+            listed(own.map(|point| format!("{}: {}", point.case.active, shown(point))), "; ");
         let statistic = value.statistic.replace('_', " ");
         let quantity = format!("{statistic}, {}, {active} active", scheme.name());
         (!ours.is_empty()).then_some((quantity, ours))
@@ -72,12 +70,7 @@ fn judge_bursts(page: &mut Page, points: &[Arc<Point>]) {
     };
     let is_ordered = |at: usize| none[at] < himd[at] && himd[at] < fixed[at];
     let holds = (0..ACTIVE.len()).all(is_ordered);
-    page.judge(
-        "C052",
-        holds,
-        SCHEMES.map(series).join("; "),
-        "another order",
-    );
+    page.judge("C052", holds, SCHEMES.map(series).join("; "), "another order");
     let ends = |times: [f64; 5]| format!("{:.2} s with 2, {:.2} s with 10", times[0], times[4]);
     page.judge(
         "C053",
@@ -100,12 +93,7 @@ fn judge_bursts(page: &mut Page, points: &[Arc<Point>]) {
         messages.quantile(99, 100).unwrap_or_default()
     });
     let words = format!("{fine} against {coarse}");
-    page.judge(
-        "C064",
-        fine <= coarse,
-        words,
-        "the coarser bucket delays less",
-    );
+    page.judge("C064", fine <= coarse, words, "the coarser bucket delays less");
 }
 
 fn judge_misses(page: &mut Page, points: &[Arc<Point>]) {
@@ -116,10 +104,7 @@ fn judge_misses(page: &mut Page, points: &[Arc<Point>]) {
         let [none, fixed, adaptive] = SCHEMES.map(|scheme| at(scheme, active));
         // The order of two ratios below the resolution of the runs is unknown.
         let is_told = fixed.messages.missed > 0 || adaptive.messages.missed > 0;
-        [
-            Some(none.miss > fixed.miss),
-            is_told.then_some(fixed.miss >= adaptive.miss),
-        ]
+        [Some(none.miss > fixed.miss), is_told.then_some(fixed.miss >= adaptive.miss)]
     });
     let series = |scheme: Scheme| {
         let ratios = ACTIVE.map(|active| format!("{:.1e}", at(scheme, active).miss));
@@ -138,15 +123,9 @@ fn judge_misses(page: &mut Page, points: &[Arc<Point>]) {
         series(Scheme::None),
         "outside the range, or not growing",
     );
-    let himd = points
-        .iter()
-        .filter(|point| point.case.scheme == Scheme::Himd);
+    let himd = points.iter().filter(|point| point.case.scheme == Scheme::Himd);
     let worst = himd.map(|point| point.miss).fold(0.0, f64::max);
-    page.check(
-        "C050",
-        [worst],
-        format!("at most {worst:.1e}, random and greedy files"),
-    );
+    page.check("C050", [worst], format!("at most {worst:.1e}, random and greedy files"));
     page.check("C051", fixed, series(Scheme::Fixed));
 }
 

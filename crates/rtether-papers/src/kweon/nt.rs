@@ -35,9 +35,7 @@ pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
 /// Shows what was simulated or measured next to the paper's values.
 pub(super) fn compare(page: &mut Page, points: &[Arc<Point>]) {
     page.compare(reference::values("kweon-nt-greedy"), |value| {
-        let adaptive = points
-            .iter()
-            .filter(|point| point.case.scheme == Scheme::Nt);
+        let adaptive = points.iter().filter(|point| point.case.scheme == Scheme::Nt);
         let shown = adaptive.map(|point| format!("{}: {}", point.case.active, point.miss_words()));
         let is_miss = value.statistic == "deadline_miss_ratio";
         is_miss.then(|| ("miss ratio, adaptive", listed(shown, "; ")))
@@ -48,30 +46,14 @@ fn judge(page: &mut Page, points: &[Arc<Point>]) {
     let none = |active| find(points, Case::nt(Scheme::None, active));
     let adaptive = |active| find(points, Case::nt(Scheme::Nt, active));
     let misses = ACTIVE.map(|n| adaptive(n).miss);
-    page.check(
-        "C065",
-        misses,
-        listed(ACTIVE.map(|n| adaptive(n).miss_words()), ", "),
-    );
-    page.check(
-        "C066",
-        [adaptive(1).messages.missed],
-        adaptive(1).miss_words(),
-    );
+    page.check("C065", misses, listed(ACTIVE.map(|n| adaptive(n).miss_words()), ", "));
+    page.check("C066", [adaptive(1).messages.missed], adaptive(1).miss_words());
     let gains = ACTIVE.map(|n| none(n).miss / adaptive(n).miss_at_most());
-    page.check(
-        "C067",
-        gains,
-        listed(gains.map(|gain| format!("{gain:.0}")), ", "),
-    );
+    page.check("C067", gains, listed(gains.map(|gain| format!("{gain:.0}")), ", "));
     let ratios = ACTIVE.map(|n| adaptive(n).throughput / none(n).throughput);
     let four = ratios[3];
     let words = listed(ratios.map(|ratio| format!("{ratio:.2}")), ", ");
-    page.check(
-        "C068",
-        [four],
-        format!("{four:.2}; by active nodes {words}"),
-    );
+    page.check("C068", [four], format!("{four:.2}; by active nodes {words}"));
     let single = adaptive(1).throughput * 10.0;
     page.check("C069", [single], format!("{single:.2} Mbit/s"));
     judge_platforms(page, points);
@@ -80,10 +62,7 @@ fn judge(page: &mut Page, points: &[Arc<Point>]) {
 /// Judges that the NT law costs less throughput than the Linux law (C070).
 pub(super) fn judge_platforms(page: &mut Page, points: &[Arc<Point>]) {
     let part = |scheme: Case, none| find(points, scheme).throughput / find(points, none).throughput;
-    let linux = part(
-        Case::greedy(Scheme::Himd, 10),
-        Case::greedy(Scheme::None, 10),
-    );
+    let linux = part(Case::greedy(Scheme::Himd, 10), Case::greedy(Scheme::None, 10));
     let nt = part(Case::nt(Scheme::Nt, 4), Case::nt(Scheme::None, 4));
     let words = format!("NT with 4 nodes {nt:.2}, Linux with 10 nodes {linux:.2}");
     page.judge("C070", nt >= linux, words, "the NT law costs more");

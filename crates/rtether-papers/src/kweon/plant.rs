@@ -66,9 +66,7 @@ impl Platform {
                 config,
                 rule: self.rule(),
                 ring: 2,
-                detector: Detector::OwnCollisions {
-                    visibility_per_million,
-                },
+                detector: Detector::OwnCollisions { visibility_per_million },
             }),
             ..Layer::default()
         }
@@ -79,11 +77,7 @@ impl Case {
     /// Returns the layer of the PCs. The NT variant sees the same share of collisions on either
     /// platform.
     fn layer(self) -> Layer {
-        let seen = if matches!(self.scheme, Scheme::Nt) {
-            Platform::Nt
-        } else {
-            self.platform
-        };
+        let seen = if matches!(self.scheme, Scheme::Nt) { Platform::Nt } else { self.platform };
         let seen = seen.visibility_per_million();
         self.platform.layer(self.scheme.mode(), seen)
     }
@@ -130,11 +124,8 @@ pub(crate) fn lasting(case: Case, counted: Duration) -> (Scenario, usize) {
         .collect();
     let monitor = attach(&mut plant, "monitor".into(), count, None);
     let next = pcs.iter().cycle().skip(1);
-    let mut flows: Vec<Flow> = pcs
-        .iter()
-        .zip(next)
-        .map(|(&from, &to)| message(&plant, case.platform, from, to))
-        .collect();
+    let mut flows: Vec<Flow> =
+        pcs.iter().zip(next).map(|(&from, &to)| message(&plant, case.platform, from, to)).collect();
     let messages = flows.len();
     let active = pcs.iter().take(usize::from(case.active));
     flows.extend(active.map(|&pc| files(&plant, case.bulk, pc, monitor)));
@@ -212,9 +203,7 @@ fn message(plant: &Plant, platform: Platform, from: NodeId, to: NodeId) -> Flow 
         Platform::Nt => (Encapsulation::Udp, None),
     };
     let name = format!("messages of {}", plant.network.node(from).name);
-    let traffic = Traffic::Poisson {
-        mean_interval: MESSAGE_GAP,
-    };
+    let traffic = Traffic::Poisson { mean_interval: MESSAGE_GAP };
     Flow {
         class: "messages".into(),
         dscp: DSCP,
@@ -239,8 +228,5 @@ fn files(plant: &Plant, bulk: Bulk, from: NodeId, to: NodeId) -> Flow {
         tcp: TCP,
     });
     let form = (Encapsulation::Tcp, TCP.segment);
-    Flow {
-        class: "files".into(),
-        ..flow(&name, (from, to), form, traffic)
-    }
+    Flow { class: "files".into(), ..flow(&name, (from, to), form, traffic) }
 }

@@ -13,10 +13,7 @@ const SHOWN: Duration = Duration::from_secs(60);
 
 pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
     page.title("Round trips with ten nodes that send files at random times");
-    let measured = measure(
-        &SCHEMES.map(|scheme| Case::nongreedy(scheme, ACTIVE)),
-        progress,
-    )?;
+    let measured = measure(&SCHEMES.map(|scheme| Case::nongreedy(scheme, ACTIVE)), progress)?;
     let points = &measured.pooled;
     compare(page, points);
     measured.judge(page, |page, points| {
@@ -46,10 +43,7 @@ pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
     page.lines(
         "All messages of all seeds.",
         ["Round trips", "share that takes longer"],
-        [
-            Axis::time("round trip").log(),
-            Axis::number("share of messages").log(),
-        ],
+        [Axis::time("round trip").log(), Axis::number("share of messages").log()],
         series.collect(),
     );
     page.note(format!(

@@ -57,19 +57,10 @@ impl Run {
         progress: &Progress,
     ) -> Result<Self, ReproduceError> {
         let (scenario, messages, pc) = burst(station, length);
-        let config = Config {
-            seed: 1,
-            warmup: Duration::ZERO,
-            bucket: Duration::ZERO,
-        };
+        let config = Config { seed: 1, warmup: Duration::ZERO, bucket: Duration::ZERO };
         let mut simulation = Simulation::new(&scenario.network, &scenario.flows, &config)
             .map_err(|error| ReproduceError::Scenario(error.to_string()))?;
-        let mut sent = Sent {
-            station: pc,
-            messages,
-            packets: Vec::new(),
-            without_data: 0,
-        };
+        let mut sent = Sent { station: pc, messages, packets: Vec::new(), without_data: 0 };
         let mut limits = Vec::new();
         let mut now = Duration::ZERO;
         while now < length {
@@ -99,13 +90,9 @@ impl Run {
 
     /// Returns the mean input limit in a part of the run, in Mbit/s.
     fn limit(&self, [from, until]: [Duration; 2]) -> f64 {
-        let own = self
-            .limits
-            .iter()
-            .filter(|(at, _)| (from..until).contains(at));
-        let rates: Vec<f64> = own
-            .filter_map(|(_, rate)| Some(count_f64(rate.as_ref()?.as_bps()) / 1e6))
-            .collect();
+        let own = self.limits.iter().filter(|(at, _)| (from..until).contains(at));
+        let rates: Vec<f64> =
+            own.filter_map(|(_, rate)| Some(count_f64(rate.as_ref()?.as_bps()) / 1e6)).collect();
         rates.iter().sum::<f64>() / count_f64(rates.len().max(1) as u64)
     }
 }
@@ -151,23 +138,15 @@ pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
         series,
     );
     let mut most = Vec::new();
-    for (station, name) in [
-        (Station::Below(Scheme::Fixed), "below IP"),
-        (Station::AboveTcp, "above TCP"),
-    ] {
-        let Sent {
-            packets,
-            without_data,
-            ..
-        } = Run::new(station, LONG, progress)?.sent;
+    for (station, name) in
+        [(Station::Below(Scheme::Fixed), "below IP"), (Station::AboveTcp, "above TCP")]
+    {
+        let Sent { packets, without_data, .. } = Run::new(station, LONG, progress)?.sent;
         let octets = densest(&packets, PERIOD);
         page.row(
             format!("most octets in a period of {PERIOD}, smoother {name}"),
             "no number",
-            format!(
-                "{octets}, in {} packets, {without_data} of them without data",
-                packets.len()
-            ),
+            format!("{octets}, in {} packets, {without_data} of them without data", packets.len()),
             "002 Kweon 2",
         );
         most.push(octets);
@@ -190,13 +169,7 @@ mod tests {
     fn windows_by_hand() {
         // Oracle: 3 and 4 within 10 ms; 4, 5 and 1 too, but not 3 with 5.
         let at = |ms| Instant::ZERO + Duration::from_ms(ms);
-        let packets = [
-            (at(0), 3),
-            (at(6), 4),
-            (at(10), 5),
-            (at(15), 1),
-            (at(30), 9),
-        ];
+        let packets = [(at(0), 3), (at(6), 4), (at(10), 5), (at(15), 1), (at(30), 9)];
         assert_eq!(densest(&packets, Duration::from_ms(10)), 10);
         assert_eq!(densest(&packets, Duration::from_ms(1)), 9);
         assert_eq!(densest(&[], PERIOD), 0);

@@ -18,10 +18,7 @@ use crate::prelude::*;
 
 const RATE: BitRate = BitRate::from_mbps(10);
 /// The paper's depth; a long period, so that no refresh falls into a burst.
-const BUCKET: Fixed = Fixed {
-    depth: Bytes::new(1_500),
-    period: Duration::from_ms(100),
-};
+const BUCKET: Fixed = Fixed { depth: Bytes::new(1_500), period: Duration::from_ms(100) };
 /// The first datagram leaves one credit, which lets the second go; the third has to wait.
 const DATAGRAMS: [usize; 3] = [1_499, 1_500, 1_500];
 /// Headers of IP and UDP.
@@ -49,19 +46,10 @@ fn settings() -> Settings {
         rule: Rule::LINUX,
         ring: 2,
         // A fixed period does not use the detector.
-        detector: Detector::Backlog {
-            low: Bytes::new(1),
-            high: Bytes::new(2),
-        },
+        detector: Detector::Backlog { low: Bytes::new(1), high: Bytes::new(2) },
     };
-    let layer = Layer {
-        smoother: Some(smoother),
-        ..Layer::default()
-    };
-    Settings {
-        priority: Some(lab::PRIORITY + 2),
-        ..Settings::new(layer, RATE)
-    }
+    let layer = Layer { smoother: Some(smoother), ..Layer::default() };
+    Settings { priority: Some(lab::PRIORITY + 2), ..Settings::new(layer, RATE) }
 }
 
 /// Returns the octets let through in one burst, for each trial.
@@ -215,12 +203,7 @@ pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
     });
     let (user, kernel) = (user?, kernel?);
     let words = format!("user space {user}, kernel {kernel} octets");
-    page.check_or(
-        "C045",
-        [user, kernel],
-        words,
-        "a back end lets out another burst",
-    );
+    page.check_or("C045", [user, kernel], words, "a back end lets out another burst");
     page.note(format!(
         "IP packets of 1499, 1500 and 1500 octets at once, {TRIALS} times, through a shim with a \
          full bucket onto an emulated link of 10 Mbit/s; those that arrive within two frame times \
@@ -241,10 +224,7 @@ mod tests {
         let at = |us: u64| start + Span::from_micros(us);
         let arrivals = [(1_499, at(0)), (1_500, at(1_230)), (1_500, at(100_000))];
         assert_eq!(burst(&arrivals), 2_999);
-        assert_eq!(
-            burst(&[(1_499, at(0)), (1_500, at(3_000)), (1_500, at(3_100))]),
-            1_499
-        );
+        assert_eq!(burst(&[(1_499, at(0)), (1_500, at(3_000)), (1_500, at(3_100))]), 1_499);
         assert_eq!(burst(&[]), 0);
     }
 

@@ -96,27 +96,15 @@ fn judge(page: &mut Page, progress: &Progress) -> Outcome {
             }
             "C035" => {
                 let more = icmp(SharedPort)? - icmp(Switch)?;
-                (
-                    Some(more > Duration::ZERO),
-                    more.to_string(),
-                    "bulk adds nothing",
-                )
+                (Some(more > Duration::ZERO), more.to_string(), "bulk adds nothing")
             }
             "C036" => {
                 let factor = ratio(icmp(Priority)?, icmp(SharedPort)?);
-                (
-                    Some(factor <= 1.01),
-                    format!("{factor:.3}"),
-                    "priority makes it worse",
-                )
+                (Some(factor <= 1.01), format!("{factor:.3}"), "priority makes it worse")
             }
             "C038" => {
                 let (d, e) = (cndep(SharedPort)?, cndep(Priority)?);
-                (
-                    Some(e <= d),
-                    format!("{d} to {e}"),
-                    "the mean rises with priority",
-                )
+                (Some(e <= d), format!("{d} to {e}"), "the mean rises with priority")
             }
             "C042" => {
                 let factor = ratio(cndep(Direct)?, icmp(Direct)?);
@@ -136,11 +124,7 @@ fn judge(page: &mut Page, progress: &Progress) -> Outcome {
                 let factor = ratio(calm.mean, calm.min);
                 let reason = "the mean is further from the minimum: what wakes this host varies more \
                               than a board's program";
-                (
-                    page.accepts(&claim, [factor]),
-                    format!("{factor:.3}"),
-                    reason,
-                )
+                (page.accepts(&claim, [factor]), format!("{factor:.3}"), reason)
             }
         };
         page.judge(&claim, holds, observed, reason);

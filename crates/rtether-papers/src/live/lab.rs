@@ -90,12 +90,7 @@ pub(crate) fn run(
 }
 
 const fn options(duration: Duration, seed: u64) -> Options {
-    Options {
-        backend: Backend::Emulated,
-        duration,
-        seed,
-        priority: Some(PRIORITY),
-    }
+    Options { backend: Backend::Emulated, duration, seed, priority: Some(PRIORITY) }
 }
 
 /// Returns two nodes by name.
@@ -131,11 +126,7 @@ pub(crate) fn with<T>(
     let plan = Plan::new(&scenario, Backend::Emulated, &tag())?;
     let options = options(LONG, 1);
     let standing = testbed::Progress::default();
-    let lab = Lab {
-        plan: &plan,
-        progress,
-        standing: &standing,
-    };
+    let lab = Lab { plan: &plan, progress, standing: &standing };
     let stood = testbed::stand(&scenario, &plan, &options, &standing, || {
         if scenario.flows.is_empty() {
             return work(&lab);
@@ -181,10 +172,7 @@ pub(crate) fn round_trips(via: Via, payload: u64, samples: u32) -> PingOptions {
 /// Returns thread settings with real-time priority.
 pub(crate) fn urgent() -> Thread {
     Thread {
-        placement: Placement {
-            priority: Some(PRIORITY),
-            ..Placement::default()
-        },
+        placement: Placement { priority: Some(PRIORITY), ..Placement::default() },
         ..Thread::default()
     }
 }
@@ -214,10 +202,7 @@ impl Lab<'_> {
             Via::Raw | Via::Xdp => far_host.mac.to_string(),
             Via::Udp | Via::Tcp | Via::Icmp | Via::Cndep | Via::Rtps => far_host.ip.to_string(),
         };
-        let options = PingOptions {
-            target,
-            ..options.clone()
-        };
+        let options = PingOptions { target, ..options.clone() };
         let (stop, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
         std::thread::scope(|scope| {
             let (tell, ready) = mpsc::channel();
@@ -288,28 +273,18 @@ fn enter(name: &str) -> Result<(), ReproduceError> {
 }
 
 fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
-    thread
-        .join()
-        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// Returns options for an echo that replies at once, in real time.
 pub(crate) fn answering(via: Via) -> EchoOptions {
-    EchoOptions {
-        via,
-        device: Some(DEVICE.into()),
-        thread: urgent(),
-        ..EchoOptions::default()
-    }
+    EchoOptions { via, device: Some(DEVICE.into()), thread: urgent(), ..EchoOptions::default() }
 }
 
 /// Reports how faithful the emulated networks of an experiment were.
 pub(crate) fn fidelity(emulations: &[Emulation]) -> String {
     let sum = |count: fn(&Emulation) -> u64| emulations.iter().map(count).sum::<u64>();
-    let late = emulations
-        .iter()
-        .filter_map(|emulation| emulation.late_p99)
-        .max();
+    let late = emulations.iter().filter_map(|emulation| emulation.late_p99).max();
     format!(
         "Emulated networks between namespaces of this host: {} frames, {} of them decided otherwise \
          than in the replay of their arrivals; 99 % left at most {} late (the worst run).",
@@ -351,11 +326,7 @@ flows: [{ name: f, from: a, to: b, period: 1 ms, size: 64 B }]
             let name = &lab.plan.host(ends[1]).unwrap().namespace;
             let removed = CommandLine::words(&format!("ip -n {name} link delete {DEVICE}")).run();
             removed.unwrap();
-            lab.ping(
-                ends,
-                &round_trips(Via::Udp, 64, 1_000),
-                &answering(Via::Udp),
-            )
+            lab.ping(ends, &round_trips(Via::Udp, 64, 1_000), &answering(Via::Udp))
         });
         let message = outcome.unwrap_err().to_string();
         assert!(message.contains("emulator, at `b`: device"), "{message}");

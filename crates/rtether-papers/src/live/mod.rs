@@ -121,11 +121,7 @@ mod tests {
         };
         let stalled = |until: i64| Measurement {
             samples: vec![sample(0, 10), sample(1, 900)],
-            gaps: std::iter::once(Stall {
-                from: at(0),
-                until: at(until),
-            })
-            .collect(),
+            gaps: std::iter::once(Stall { from: at(0), until: at(until) }).collect(),
             ..Measurement::default()
         };
         let some = Calm::of(&stalled(15)).expect("round trips");
@@ -133,11 +129,7 @@ mod tests {
         let all = Calm::of(&stalled(950)).expect("round trips");
         assert_eq!((all.count, all.stalled), (2, 0));
         assert_eq!(all.median, Duration::from_ms(1));
-        assert!(
-            all.words().contains("stalls touched all 2"),
-            "{}",
-            all.words()
-        );
+        assert!(all.words().contains("stalls touched all 2"), "{}", all.words());
         Calm::of(&Measurement::default()).expect_err("nothing came back");
     }
 }

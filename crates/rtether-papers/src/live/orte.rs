@@ -22,14 +22,7 @@ const POINT_MAX: Duration = Duration::from_secs(5);
 
 fn options(size: u64, repetition: Duration, count: u32) -> PingOptions {
     let usual = lab::round_trips(Via::Rtps, size, count);
-    PingOptions {
-        device: None,
-        config: Config {
-            pause: repetition,
-            ..usual.config
-        },
-        ..usual
-    }
+    PingOptions { device: None, config: Config { pause: repetition, ..usual.config }, ..usual }
 }
 
 /// Returns half of each round trip that no stall of the host affected.
@@ -78,14 +71,10 @@ fn four_nodes(progress: &Progress) -> Result<(Statistics, Emulation), ReproduceE
     let pairs = [["node1", "node2"], ["node3", "node4"]];
     let pairs = pairs.map(|pair| lab::ends(&plant, pair));
     lab::with(plant, Vec::new(), progress, |lab| {
-        let far = EchoOptions {
-            device: None,
-            ..lab::answering(Via::Rtps)
-        };
+        let far = EchoOptions { device: None, ..lab::answering(Via::Rtps) };
         let options = options(SIZE, Duration::from_ms(REPETITION), COUNT);
         let mut all = lab.ping(pairs[0], &options, &far)?;
-        all.samples
-            .extend(lab.ping(pairs[1], &options, &far)?.samples);
+        all.samples.extend(lab.ping(pairs[1], &options, &far)?.samples);
         halves(&all)
     })
 }

@@ -46,10 +46,7 @@ fn network(strips: bool) -> Network {
 /// Returns a classifier, with or without a rule for the type of service.
 fn classifier(has_rules: bool) -> Classifier {
     let rule = Rule {
-        headers: HeaderMatch {
-            tos: Some(TosMatch::dscp(DSCP)),
-            ..HeaderMatch::default()
-        },
+        headers: HeaderMatch { tos: Some(TosMatch::dscp(DSCP)), ..HeaderMatch::default() },
         class: 1,
     };
     let rules = if has_rules { vec![rule] } else { Vec::new() };
@@ -66,16 +63,8 @@ fn received(
     let form = (Encapsulation::Udp, Bytes::new(64));
     let messages = Flow {
         dscp: DSCP,
-        tag: Some(Tag {
-            pcp: Pcp::new(PCP).expect("a valid priority"),
-            vid: Vid::PRIORITY_ONLY,
-        }),
-        ..plant::flow(
-            "messages",
-            (ends[0], ends[1]),
-            form,
-            plant::periodic(PERIOD),
-        )
+        tag: Some(Tag { pcp: Pcp::new(PCP).expect("a valid priority"), vid: Vid::PRIORITY_ONLY }),
+        ..plant::flow("messages", (ends[0], ends[1]), form, plant::periodic(PERIOD))
     };
     lab::with(network, vec![messages], progress, |lab| {
         let is_over = AtomicBool::new(false);
@@ -107,11 +96,7 @@ pub(crate) fn strip(page: &mut Page, progress: &Progress) -> Outcome {
         let classes = frames.map(|frame| classifier.classify(&parse(frame).key).class);
         classes.filter(|&class| class == 1).count()
     };
-    let found = [
-        high(&kept, false),
-        high(&stripped, false),
-        high(&stripped, true),
-    ];
+    let found = [high(&kept, false), high(&stripped, false), high(&stripped, true)];
     let all = [&kept, &stripped, &stripped].map(Vec::len);
     let is_complete = all.iter().all(|&count| count == COUNT);
     let [kept, lost, deduced] = [0, 1, 2].map(|at| format!("{} of {}", found[at], all[at]));
@@ -142,21 +127,14 @@ fn generator(
     let mut options = lab::round_trips(Via::Udp, 64, ROUND_TRIPS);
     // The emulator runs on the last core.
     options.thread = Thread {
-        placement: Placement {
-            core: Some(0),
-            priority,
-            lock_memory: false,
-        },
+        placement: Placement { core: Some(0), priority, lock_memory: false },
         ..Thread::default()
     };
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         for _ in 0..LOAD {
             scope.spawn(|| {
-                let placement = Placement {
-                    core: Some(0),
-                    ..Placement::default()
-                };
+                let placement = Placement { core: Some(0), ..Placement::default() };
                 // If pinning fails, the load spreads over cores and has less effect.
                 let _ = placement.apply();
                 while !is_over.load(Ordering::Relaxed) {

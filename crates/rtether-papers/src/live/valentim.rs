@@ -70,9 +70,7 @@ fn show(
     value: impl Fn(&Calm) -> Duration,
 ) {
     for (key, calm) in points {
-        let paper = paper
-            .get(key)
-            .map_or_else(|| "unusable".into(), ToString::to_string);
+        let paper = paper.get(key).map_or_else(|| "unusable".into(), ToString::to_string);
         page.row(
             quantity(network, *key),
             paper,
@@ -88,13 +86,7 @@ pub(crate) fn rtt(page: &mut Page, progress: &Progress) -> Outcome {
     let (mut holds, mut words) = (true, Vec::new());
     for medium in Medium::ALL {
         let (points, emulation) = measure(medium, progress)?;
-        show(
-            page,
-            medium.name(),
-            &points,
-            &half_round_trips(medium),
-            half,
-        );
+        show(page, medium.name(), &points, &half_round_trips(medium), half);
         for size in SIZES {
             let [udp, raw] = Protocol::ALL.map(|protocol| half(&points[&(protocol, size)]));
             holds &= raw < udp;
@@ -214,24 +206,14 @@ pub(crate) fn decomposition(page: &mut Page, progress: &Progress) -> Outcome {
             }
         };
         let quantity = format!("parts of half a round trip, {}, {size} B", protocol.name());
-        page.row(
-            quantity,
-            "see the simulated experiment",
-            ours,
-            "004 Valentim III.B",
-        );
+        page.row(quantity, "see the simulated experiment", ours, "004 Valentim III.B");
     }
     let reason = "what the method calls the card is the way to and from the emulator here, and \
                   smaller, or loopback took longer than the network";
     page.judge("C091", has_large_cards, cards.join(", "), reason);
     header_times.dedup();
     let words = listed(header_times, ", ");
-    page.judge(
-        "C092",
-        has_exact_headers,
-        words,
-        "a header takes another time",
-    );
+    page.judge("C092", has_exact_headers, words, "a header takes another time");
     page.note(lab::fidelity(&[emulation]));
     page.note(scaled());
     page.note(

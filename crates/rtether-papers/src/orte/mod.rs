@@ -53,17 +53,11 @@ pub(crate) fn points(
     repetitions: &[i64],
     measure: impl Fn(u64, Duration) -> Result<Duration, ReproduceError>,
 ) -> Result<Vec<Point>, ReproduceError> {
-    let all = sizes
-        .iter()
-        .flat_map(|&size| repetitions.iter().map(move |&ms| (size, ms)));
+    let all = sizes.iter().flat_map(|&size| repetitions.iter().map(move |&ms| (size, ms)));
     let point = |(size, ms)| {
         let repetition = Duration::from_ms(ms);
         let time = measure(size, repetition)?;
-        Ok(Point {
-            size,
-            repetition,
-            time,
-        })
+        Ok(Point { size, repetition, time })
     };
     all.map(point).collect()
 }
@@ -88,12 +82,7 @@ pub(crate) fn parts(page: &mut Page, progress: &Progress) -> Outcome {
     let words = format!("{} less {}: {difference}", found.response.mean, alone.mean);
     page.check("C077", [difference], words);
     let communication = found.communication;
-    judge_parts(
-        page,
-        &found.response,
-        &alone,
-        communication.standard_deviation,
-    );
+    judge_parts(page, &found.response, &alone, communication.standard_deviation);
     page.row(
         "communication time, mean",
         "0.17 ms (difference of the means), 0.19 ms (simulated)",
@@ -107,10 +96,7 @@ pub(crate) fn parts(page: &mut Page, progress: &Progress) -> Outcome {
         ("response", &found.response, paper("dolejs-orte-4nodes")),
     ];
     let groups = groups.map(|(name, part, paper)| {
-        let columns = vec![
-            column(part.mean, paper),
-            column(part.standard_deviation, None),
-        ];
+        let columns = vec![column(part.mean, paper), column(part.standard_deviation, None)];
         (name.to_owned(), columns)
     });
     let chart = ColumnChart {
@@ -176,12 +162,7 @@ pub(crate) fn judge_parts(
     if page.has("C078") {
         let share = ratio(processing.mean, response.mean);
         let words = format!("{:.0} % of {}", share * 100.0, response.mean);
-        page.check_or(
-            "C078",
-            [share],
-            words,
-            "processing is not 70 % of the response time",
-        );
+        page.check_or("C078", [share], words, "processing is not 70 % of the response time");
     }
     let (whole, alone) = (response.standard_deviation, processing.standard_deviation);
     page.judge(
@@ -197,12 +178,7 @@ pub(crate) fn judge_parts(
 pub(crate) fn repetition(page: &mut Page, progress: &Progress) -> Outcome {
     let found = simulated(&[SIZE], &REPETITIONS, progress)?;
     judge_repetition(page, &found);
-    show(
-        page,
-        "Response time against repetition time",
-        "mean",
-        &found,
-    );
+    show(page, "Response time against repetition time", "mean", &found);
     Ok(())
 }
 
@@ -231,27 +207,14 @@ pub(crate) fn judge_size(page: &mut Page, points: &[Point]) {
     let (holds, reason) = if ratio(most, least) <= FLAT && !holds {
         (None, "sizes differ by less than one does from run to run")
     } else {
-        (
-            Some(holds),
-            "does not grow everywhere, or by more than double",
-        )
+        (Some(holds), "does not grow everywhere, or by more than double")
     };
-    page.judge(
-        "C081",
-        holds,
-        format!("{first} to {last}: {growth:.2}"),
-        reason,
-    );
+    page.judge("C081", holds, format!("{first} to {last}: {growth:.2}"), reason);
 }
 
 pub(crate) fn surface(page: &mut Page, progress: &Progress) -> Outcome {
     let found = simulated(&SIZES, &REPETITIONS, progress)?;
-    show(
-        page,
-        "Response time against size and repetition time",
-        "mean",
-        &found,
-    );
+    show(page, "Response time against size and repetition time", "mean", &found);
     page.note(
         "The paper's growth with the repetition time comes from caches that grow cold, which \
          the simulator does not model; `--live` measures it.",
@@ -262,12 +225,7 @@ pub(crate) fn surface(page: &mut Page, progress: &Progress) -> Outcome {
 /// Shows points, `what` says of what kind, as a table and a figure.
 pub(crate) fn show(page: &mut Page, title: &str, what: &str, points: &[Point]) {
     page.title(title);
-    for Point {
-        size,
-        repetition,
-        time,
-    } in points
-    {
+    for Point { size, repetition, time } in points {
         let quantity = format!("response time, {size} B every {repetition}");
         page.row(
             quantity,
@@ -276,15 +234,10 @@ pub(crate) fn show(page: &mut Page, title: &str, what: &str, points: &[Point]) {
             "003 Dolejs Fig. 12 to 14",
         );
     }
-    let is_over_size = points
-        .windows(2)
-        .all(|pair| pair[0].repetition == pair[1].repetition);
+    let is_over_size = points.windows(2).all(|pair| pair[0].repetition == pair[1].repetition);
     let (x, series) = if is_over_size {
         let over_size = points.iter().map(|one| (one.size, one.time));
-        (
-            Axis::number("payload, octets"),
-            vec![curve(what, Style::Line, over_size)],
-        )
+        (Axis::number("payload, octets"), vec![curve(what, Style::Line, over_size)])
     } else {
         let curves = SIZES.iter().map(|&size| {
             let own = points.iter().filter(|one| one.size == size);
@@ -295,10 +248,5 @@ pub(crate) fn show(page: &mut Page, title: &str, what: &str, points: &[Point]) {
         (Axis::time("repetition time"), drawn.collect())
     };
     let axes = [x, Axis::time("one way")];
-    page.lines(
-        "The counterpart of figures 12 to 14.",
-        [title, what],
-        axes,
-        series,
-    );
+    page.lines("The counterpart of figures 12 to 14.", [title, what], axes, series);
 }

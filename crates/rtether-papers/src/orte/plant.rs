@@ -16,15 +16,11 @@ const SCENARIO: &str = include_str!("../../scenarios/publish-subscribe.yaml");
 const CLASS: &str = "ping-pong";
 /// One pass through the stack: smallest time, and its jitter (see the list of fitted items).
 const BASE: Duration = Duration::from_us(260);
-const JITTER: Spread = Spread::Exponential {
-    mean: Duration::from_ns(77_500),
-    max: Duration::from_us(255),
-};
+const JITTER: Spread =
+    Spread::Exponential { mean: Duration::from_ns(77_500), max: Duration::from_us(255) };
 /// ORTE speaks version 1.0.
-pub(crate) const RTPS: Encapsulation = Encapsulation::Rtps {
-    version: RtpsVersion::V1_0,
-    is_reliable: true,
-};
+pub(crate) const RTPS: Encapsulation =
+    Encapsulation::Rtps { version: RtpsVersion::V1_0, is_reliable: true };
 /// Discovery is complete by then.
 const SETTLED: Duration = Duration::from_ms(500);
 /// A request is given up after this time.
@@ -50,10 +46,7 @@ fn stack() -> Result<LinearStack, ReproduceError> {
         return Err(ReproduceError::Scenario(missing.into()));
     };
     (stack.send.base, stack.receive.base) = (BASE, BASE);
-    stack.jitter = Jitter {
-        spread: JITTER,
-        ..Jitter::default()
-    };
+    stack.jitter = Jitter { spread: JITTER, ..Jitter::default() };
     Ok(stack)
 }
 
@@ -75,14 +68,8 @@ pub(crate) fn simulate(
     for flow in &mut scenario.flows {
         flow.encapsulation = RTPS;
         flow.payload = payload;
-        flow.reply = Some(Reply {
-            payload,
-            after: Duration::ZERO,
-        });
-        flow.traffic = Traffic::Adaptive {
-            pause: repetition,
-            timeout: TIMEOUT,
-        };
+        flow.reply = Some(Reply { payload, after: Duration::ZERO });
+        flow.traffic = Traffic::Adaptive { pause: repetition, timeout: TIMEOUT };
         flow.deadline = None;
     }
     let length = (repetition + ROUND_TRIP) * i64::from(issues) + SETTLED;
@@ -116,10 +103,7 @@ pub(super) fn within_one_node(
     let mut plant = Plant::default();
     let node = plant.station("node", Stack::Linear(stack()?));
     let form = (Encapsulation::Udp, Bytes::new(size) + HEADERS);
-    let traffic = Traffic::Adaptive {
-        pause: repetition,
-        timeout: TIMEOUT,
-    };
+    let traffic = Traffic::Adaptive { pause: repetition, timeout: TIMEOUT };
     let flow = echoed(flow("ping-pong", (node, node), form, traffic));
     let issues = usize::try_from(issues).unwrap_or(usize::MAX);
     let echoes = echo::measure(&plant.network, &[flow], issues, 1, progress)?;
@@ -141,10 +125,7 @@ mod tests {
         let alone = within_one_node(1024, repetition, 1_000, &progress).expect("can be simulated");
         let four = simulate(1024, repetition, 1_000, &progress).expect("can be simulated");
         let difference = (four.processing.mean - alone.mean).as_ps().abs();
-        assert!(
-            difference < Duration::from_us(15).as_ps(),
-            "{alone:?}, {four:?}"
-        );
+        assert!(difference < Duration::from_us(15).as_ps(), "{alone:?}, {four:?}");
     }
 
     /// Oracle: the paper's loopback: mean 0.67 ms, at most 1.03 ms (figure 10), to which the stack

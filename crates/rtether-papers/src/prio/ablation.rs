@@ -54,20 +54,10 @@ pub(super) fn show(page: &mut Page, progress: &Progress) -> Outcome {
         }
     }
     let words = |case: &Case| format!("{}, file {:.2} Mbit/s", case.words(), case.file_mbps());
-    for Row {
-        name,
-        receive,
-        transmit,
-    } in &rows
-    {
+    for Row { name, receive, transmit } in &rows {
         let quantity = format!("{name}, saturating load");
         let ours = format!("receive: {}; transmit: {}", words(receive), words(transmit));
-        page.row(
-            quantity,
-            "combination not stated",
-            ours,
-            "000 Skeie Table 3",
-        );
+        page.row(quantity, "combination not stated", ours, "000 Skeie Table 3");
     }
     let groups = rows.iter().filter(|row| !row.name.contains("below"));
     let groups = groups.map(|row| {
@@ -77,10 +67,7 @@ pub(super) fn show(page: &mut Page, progress: &Progress) -> Outcome {
     });
     page.columns(
         "Receive algorithms A, B, C with transmit strategies.",
-        [
-            "Standard deviation of round trips",
-            "by algorithm and strategy",
-        ],
+        ["Standard deviation of round trips", "by algorithm and strategy"],
         Axis::time("standard deviation"),
         Load::BOTH.map(|load| format!("{} load", load.name())),
         groups.collect(),

@@ -32,9 +32,7 @@ struct MeasuredRow {
 static KNOWN: Known<(Table, Load), MeasuredRow> = Known::new();
 
 fn found(table: Table, load: Load, progress: &Progress) -> Result<MeasuredRow, ReproduceError> {
-    KNOWN.get((table, load), || {
-        measure(&scenario(&table.setup(load)), progress)
-    })
+    KNOWN.get((table, load), || measure(&scenario(&table.setup(load)), progress))
 }
 
 /// Returns the simulated scenario with stacks at zero cost, since this host's stacks take their
@@ -65,13 +63,7 @@ fn measure(scenario: &Scenario, progress: &Progress) -> Result<MeasuredRow, Repr
         records.push(record(&measured, scenario));
         emulation.extend(measured.emulation);
     }
-    Ok(MeasuredRow {
-        case: Case::of(&records),
-        stalled,
-        lost,
-        emulation,
-        replayed,
-    })
+    Ok(MeasuredRow { case: Case::of(&records), stalled, lost, emulation, replayed })
 }
 
 /// Returns a series as a record, including the octets of the file that arrived.
@@ -114,11 +106,7 @@ pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
     }
     let mut emulations = Vec::new();
     let shims = (table == Table::Three).then_some((table, Load::None));
-    let rows = [
-        (Table::One, Load::None),
-        (table, Load::Receive),
-        (table, Load::Transmit),
-    ];
+    let rows = [(Table::One, Load::None), (table, Load::Receive), (table, Load::Transmit)];
     for (table, load) in rows.into_iter().chain(shims) {
         let name = match (table, load) {
             (Table::Three, Load::None) => "no load, shims in both nodes".to_owned(),
@@ -129,21 +117,12 @@ pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
         page.row(name, "see below", found.words(), "000 Skeie IV");
         emulations.extend(found.emulation);
     }
-    compare(
-        page,
-        &case(table, Load::Receive)?,
-        &case(table, Load::Transmit)?,
-    );
+    compare(page, &case(table, Load::Receive)?, &case(table, Load::Transmit)?);
     page.note(lab::fidelity(&emulations));
     let mean = |table, load| case(table, load).map(|case| case.mean_us());
-    let (receive, transmit) = (
-        mean(Table::Three, Load::Receive)?,
-        mean(Table::Three, Load::Transmit)?,
-    );
-    let (baseline, shims) = (
-        mean(Table::One, Load::None)?,
-        mean(Table::Three, Load::None)?,
-    );
+    let (receive, transmit) =
+        (mean(Table::Three, Load::Receive)?, mean(Table::Three, Load::Transmit)?);
+    let (baseline, shims) = (mean(Table::One, Load::None)?, mean(Table::Three, Load::None)?);
     page.note(format!(
         "Means of table 3 against no load: receive {:.3}, transmit {:.3} of that with shims, {:.3} \
          and {:.3} of that without; the shims of both nodes, two passages of each, take {:.1} us.",

@@ -95,14 +95,12 @@ fn follow(load: Load, progress: &Progress) -> Result<Vec<Timeline>, ReproduceErr
 fn calculable() -> [Option<Duration>; NAMES.len()] {
     let frame = Bytes::new(160);
     let [fast, slow] = [FAST, SLOW].map(|rate| wire_time(frame, rate));
-    let through = plant::scenario(&Setup::plain(Load::None))
-        .network
-        .nodes
-        .iter()
-        .find_map(|node| match &node.kind {
+    let through = plant::scenario(&Setup::plain(Load::None)).network.nodes.iter().find_map(
+        |node| match &node.kind {
             NodeKind::Switch(switch) => Some(switch.latency),
             NodeKind::EndStation(_) | NodeKind::Hub(_) => None,
-        });
+        },
+    );
     let mut parts = [None; NAMES.len()];
     for (part, time) in [(1, fast), (4, slow), (8, slow), (11, fast)] {
         parts[part] = Some(time);
@@ -172,11 +170,7 @@ mod tests {
             let means = means(&found);
             for (part, time) in calculable().into_iter().enumerate() {
                 let (name, own) = (NAMES[part], means[part]);
-                let cable = if name.contains("link") {
-                    PATCH
-                } else {
-                    Duration::ZERO
-                };
+                let cable = if name.contains("link") { PATCH } else { Duration::ZERO };
                 assert!(time.is_none_or(|time| time + cable == own), "{name}: {own}");
             }
             assert_eq!(means[1] + means[4], Duration::from_ns(147_840) + PATCH * 2);

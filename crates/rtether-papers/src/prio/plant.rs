@@ -68,10 +68,7 @@ impl Load {
 
 /// The varied parameters.
 #[derive(Clone, Debug)]
-#[allow(
-    clippy::struct_excessive_bools,
-    reason = "each is varied independently of the others"
-)]
+#[allow(clippy::struct_excessive_bools, reason = "each is varied independently of the others")]
 pub(crate) struct Setup {
     pub(crate) load: Load,
     /// Messages carry a high-priority tag.
@@ -138,30 +135,18 @@ pub(crate) fn scenario(setup: &Setup) -> Scenario {
         Load::Transmit => flows.push(file((master, server), None)),
     }
     let name = "priority queues in end nodes (Skeie)";
-    plant::scenario(
-        name,
-        plant.network,
-        flows,
-        (WARMUP + PERIOD * SAMPLES, WARMUP),
-    )
+    plant::scenario(name, plant.network, flows, (WARMUP + PERIOD * SAMPLES, WARMUP))
 }
 
 fn station(setup: &Setup, tasks: Option<Tasks>) -> NodeKind {
     let board = profiles::find("skeie-vxworks").expect("a built-in stack");
-    NodeKind::EndStation(EndStation {
-        tasks,
-        layer: layer(setup).map(Box::new),
-        ..board.station()
-    })
+    NodeKind::EndStation(EndStation { tasks, layer: layer(setup).map(Box::new), ..board.station() })
 }
 
 fn layer(setup: &Setup) -> Option<Layer> {
     let (selection, strategy) = setup.queues?;
     let rule = Rule {
-        headers: HeaderMatch {
-            tos: Some(TosMatch::dscp(DSCP)),
-            ..HeaderMatch::default()
-        },
+        headers: HeaderMatch { tos: Some(TosMatch::dscp(DSCP)), ..HeaderMatch::default() },
         class: 1,
     };
     Some(Layer {
@@ -182,38 +167,21 @@ fn layer(setup: &Setup) -> Option<Layer> {
 }
 
 fn message(setup: &Setup, ends: (NodeId, NodeId)) -> Flow {
-    let traffic = Traffic::Periodic {
-        period: PERIOD,
-        phase: Phase::Random,
-        release_jitter: DITHER,
-    };
-    let tag = Tag {
-        pcp: Pcp::new(HIGH).expect("seven is a priority"),
-        vid: Vid::PRIORITY_ONLY,
-    };
+    let traffic =
+        Traffic::Periodic { period: PERIOD, phase: Phase::Random, release_jitter: DITHER };
+    let tag = Tag { pcp: Pcp::new(HIGH).expect("seven is a priority"), vid: Vid::PRIORITY_ONLY };
     Flow {
         dscp: DSCP,
         tag: setup.is_tagged.then_some(tag),
-        ..echoed(flow(
-            "message",
-            ends,
-            (Encapsulation::Udp, PAYLOAD),
-            traffic,
-        ))
+        ..echoed(flow("message", ends, (Encapsulation::Udp, PAYLOAD), traffic))
     }
 }
 
 fn file(ends: (NodeId, NodeId), rate: Option<BitRate>) -> Flow {
-    let tcp = TcpParameters {
-        window: Bytes::new(WINDOW * 1460),
-        ..TcpParameters::default()
-    };
+    let tcp = TcpParameters { window: Bytes::new(WINDOW * 1460), ..TcpParameters::default() };
     let traffic = Traffic::Bulk(Bulk {
         transfers: Vec::new(),
-        bursts: Some(Bursts {
-            size: FILE_SIZE,
-            mean_gap: None,
-        }),
+        bursts: Some(Bursts { size: FILE_SIZE, mean_gap: None }),
         rate,
         tcp,
     });

@@ -8,24 +8,12 @@ use crate::prelude::*;
 pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
     page.title("A switch that takes tags off");
     let measure = |strips, has_rules| {
-        let setup = Setup {
-            strips,
-            has_rules,
-            is_saturated: true,
-            ..Setup::prioritized(Load::Receive)
-        };
+        let setup =
+            Setup { strips, has_rules, is_saturated: true, ..Setup::prioritized(Load::Receive) };
         measure(&setup, progress)
     };
-    let cases = [
-        measure(false, false)?,
-        measure(true, false)?,
-        measure(true, true)?,
-    ];
-    let names = [
-        "tags kept",
-        "tags stripped",
-        "tags stripped, class from the type of service",
-    ];
+    let cases = [measure(false, false)?, measure(true, false)?, measure(true, true)?];
+    let names = ["tags kept", "tags stripped", "tags stripped, class from the type of service"];
     for (name, case) in names.iter().zip(&cases) {
         let quantity = format!("round trip under receive load, {name}");
         let paper = "receive priority unusable with tags stripped";

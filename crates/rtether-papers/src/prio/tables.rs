@@ -50,10 +50,7 @@ impl Table {
     pub(crate) const fn setup(self, load: Load) -> Setup {
         match self {
             Self::One => Setup::plain(load),
-            Self::Two => Setup {
-                is_tagged: true,
-                ..Setup::plain(load)
-            },
+            Self::Two => Setup { is_tagged: true, ..Setup::plain(load) },
             Self::Three => Setup::prioritized(load),
         }
     }
@@ -73,10 +70,7 @@ pub(super) fn value(
         Ok::<_, ReproduceError>(of(Receive)?.max(of(Transmit)?))
     };
     Ok(Some(match claim {
-        "C023" => (
-            mean(One, Transmit)? / mean(One, Receive)?,
-            "transmit load hurts less",
-        ),
+        "C023" => (mean(One, Transmit)? / mean(One, Receive)?, "transmit load hurts less"),
         "C024" => (
             deviation(One, Transmit)? / deviation(One, Receive)?,
             "transmit load brings less jitter",
@@ -85,10 +79,9 @@ pub(super) fn value(
             larger(&|load| Ok((mean(Two, load)? / mean(One, load)? - 1.0).abs()))?,
             "tags change more",
         ),
-        "C026" => (
-            deviation(Three, Transmit)? / deviation(One, Transmit)?,
-            "priority queues cut less",
-        ),
+        "C026" => {
+            (deviation(Three, Transmit)? / deviation(One, Transmit)?, "priority queues cut less")
+        }
         "C027" => {
             let (receive, transmit) = (mean(Three, Receive)?, mean(Three, Transmit)?);
             let apart = (transmit - receive).abs() / f64::midpoint(receive, transmit);
@@ -120,10 +113,7 @@ fn simulated(
     progress: &Progress,
 ) -> Result<Case, ReproduceError> {
     let is_saturated = is_saturated && load == Load::Receive;
-    let setup = Setup {
-        is_saturated,
-        ..table.setup(load)
-    };
+    let setup = Setup { is_saturated, ..table.setup(load) };
     KNOWN.get((table, load, is_saturated), || measure(&setup, progress))
 }
 
@@ -149,9 +139,7 @@ pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
     page.title(table.title());
     for claim in page.claims() {
         let of = |is_saturated| {
-            value(&claim, &|table, load| {
-                simulated(table, load, is_saturated, progress)
-            })
+            value(&claim, &|table, load| simulated(table, load, is_saturated, progress))
         };
         let Some(((own, reason), (other, _))) = of(false)?.zip(of(true)?) else {
             continue;
@@ -227,10 +215,7 @@ fn draw(page: &mut Page, case: &dyn Fn(Table, Load) -> Result<Case, ReproduceErr
     for table in Table::ALL {
         let [receive, transmit] =
             Load::BOTH.map(|load| of(table, load, mean(combined(table.id(), load))));
-        groups.push((
-            format!("table {}", table.number()),
-            vec![receive?, transmit?],
-        ));
+        groups.push((format!("table {}", table.number()), vec![receive?, transmit?]));
     }
     page.columns(
         "Tables 1 to 3: means under FTP load in either direction.",

@@ -31,11 +31,7 @@ pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
     page.title("Task priority of the test program");
     // The file program takes as long per segment as the stack: the paper gives no number.
     let setup = |load, messages_first| Setup {
-        tasks: Some(Tasks {
-            message: MESSAGE,
-            segment: SEGMENT,
-            messages_first,
-        }),
+        tasks: Some(Tasks { message: MESSAGE, segment: SEGMENT, messages_first }),
         is_saturated: true,
         ..Setup::prioritized(load)
     };
@@ -52,9 +48,7 @@ pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
         };
         let load = load.name();
         let (slow, fast) = (default.mean_us(), high.mean_us());
-        observed.push(format!(
-            "{load} load: default {slow:.1} us, high {fast:.1} us, {more}"
-        ));
+        observed.push(format!("{load} load: default {slow:.1} us, high {fast:.1} us, {more}"));
         for (priority, case) in [("default", default), ("high", high)] {
             let quantity = format!("{load} load, {priority} task priority");
             page.row(quantity, PAPER, case.words(), "000 Skeie IV Bugs b");

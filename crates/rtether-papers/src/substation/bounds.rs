@@ -113,12 +113,7 @@ impl PlantBounds {
     }
 
     fn all(&self) -> [&[Duration]; 4] {
-        [
-            &self.simulated,
-            &self.hybrid,
-            &self.scheduling,
-            &self.calculus,
-        ]
+        [&self.simulated, &self.hybrid, &self.scheduling, &self.calculus]
     }
 
     /// Returns the largest value of a class in each column.
@@ -133,10 +128,7 @@ impl PlantBounds {
     /// Counts the streams for which one column is at most the other.
     fn ordered(&self, low: &[Duration], high: &[Duration]) -> usize {
         debug_assert_eq!(low.len(), self.classes.len());
-        low.iter()
-            .zip(high)
-            .filter(|(low, high)| low <= high)
-            .count()
+        low.iter().zip(high).filter(|(low, high)| low <= high).count()
     }
 
     /// Returns the mean ratio of bound to simulated maximum for the three bounds.
@@ -157,9 +149,7 @@ fn own_bounds(analysis: &Analysis) -> Vec<Duration> {
 
 pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
     page.title("Three ways to bound the delays of a substation, against simulation");
-    let found = VARIANTS
-        .iter()
-        .map(|(name, set)| PlantBounds::new(name, set, RUNS, progress));
+    let found = VARIANTS.iter().map(|(name, set)| PlantBounds::new(name, set, RUNS, progress));
     let found = found.collect::<Result<Vec<_>, _>>()?;
     judge(page, &found);
     let mut pessimism = Vec::new();
@@ -231,9 +221,7 @@ fn show(page: &mut Page, found: &PlantBounds) {
         );
         page.row(format!("{class} ({name})"), "no number", ours, "000 II");
         // Four names must fit below the chart.
-        let short = class
-            .replace("protection unit", "PU")
-            .replace("circuit breaker", "CB");
+        let short = class.replace("protection unit", "PU").replace("circuit breaker", "CB");
         groups.push((short, values.map(|value| column(value, None)).into()));
     }
     let [runs, hybrid, scheduling, calculus] = found.cost.map(|took| took.as_secs_f64() * 1e3);
@@ -249,17 +237,9 @@ fn show(page: &mut Page, found: &PlantBounds) {
     );
     page.columns(
         "The paper has no figure of it.",
-        [
-            &format!("Bounds and simulated maxima: {name}"),
-            "worst stream of each class",
-        ],
+        [&format!("Bounds and simulated maxima: {name}"), "worst stream of each class"],
         Axis::time("latency"),
-        [
-            "simulated maximum",
-            "hybrid (rtether)",
-            "scheduling",
-            "network calculus",
-        ],
+        ["simulated maximum", "hybrid (rtether)", "scheduling", "network calculus"],
         groups,
     );
 }

@@ -24,10 +24,7 @@ pub(super) fn compare(page: &mut Page, plant: &Plant) -> Outcome {
             _ => return None,
         };
         let (subject, statistic) = (subject.replace('_', " "), &value.statistic);
-        Some((
-            format!("{subject} ({}, {statistic})", value.condition),
-            ours,
-        ))
+        Some((format!("{subject} ({}, {statistic})", value.condition), ours))
     });
     Ok(())
 }
@@ -52,15 +49,9 @@ pub(super) fn draw(
     let paper = own.filter_map(|value| value.time()).max();
     let paper = paper.map(|paper| {
         let ends = [(0.0, paper), (160.0, paper)];
-        curve(
-            "paper, maximum without transfers",
-            Style::LineAndMarkers,
-            ends,
-        )
+        curve("paper, maximum without transfers", Style::LineAndMarkers, ends)
     });
-    let ours = classes
-        .iter()
-        .map(|&class| curve(class, Style::Line, points(run, class)));
+    let ours = classes.iter().map(|&class| curve(class, Style::Line, points(run, class)));
     let chart = LineChart {
         title: title.into(),
         note: "means over the class and 1.6 s".into(),

@@ -44,12 +44,7 @@ pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
     for part in &parts {
         let quantity = format!("network card, {}, {} B", part.protocol.name(), part.payload);
         let paper = card_of_paper(part).map_or_else(|| "unusable".into(), |card| card.to_string());
-        page.row(
-            quantity,
-            paper,
-            part.card,
-            "004 Valentim III.B, from Table II",
-        );
+        page.row(quantity, paper, part.card, "004 Valentim III.B, from Table II");
     }
     judge(page, &parts);
     draw(page, &parts);
@@ -84,9 +79,7 @@ fn judge(page: &mut Page, parts: &[Parts]) {
     let [udp, raw] = Protocol::ALL.map(header);
     page.judge(
         "C092",
-        parts
-            .iter()
-            .all(|part| part.header == header(part.protocol)),
+        parts.iter().all(|part| part.header == header(part.protocol)),
         format!("{udp} and {raw} with the preamble, for all sizes"),
         "a header takes another time",
     );

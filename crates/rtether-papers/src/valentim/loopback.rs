@@ -11,34 +11,19 @@ pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
     let found = simulate_all(Medium::FastSwitch, progress)?;
     let paper = loopbacks();
     for (key, paper) in &paper {
-        page.row(
-            quantity("loopback", *key),
-            paper,
-            found[key].stack,
-            "004 Valentim Table II",
-        );
+        page.row(quantity("loopback", *key), paper, found[key].stack, "004 Valentim Table II");
     }
     let times = Protocol::ALL.map(|of| SIZES.map(|size| found[&(of, size)].stack));
     let udp = format!("from {} to {}", times[0][0], times[0][4]);
-    let reasons = [
-        "RAW depends on the size",
-        "UDP is not dearer everywhere, or does not grow",
-    ];
+    let reasons = ["RAW depends on the size", "UDP is not dearer everywhere, or does not grow"];
     judge_loopback(page, times, &udp, reasons);
-    let series = Protocol::ALL
-        .iter()
-        .zip(times)
-        .flat_map(|(&protocol, times)| {
-            let theirs = SIZES.map(|size| (size, paper.get(&(protocol, size)).copied()));
-            [
-                curve(protocol.name(), Style::Line, SIZES.into_iter().zip(times)),
-                curve(
-                    format!("paper, {}", protocol.name()),
-                    Style::Markers,
-                    theirs,
-                ),
-            ]
-        });
+    let series = Protocol::ALL.iter().zip(times).flat_map(|(&protocol, times)| {
+        let theirs = SIZES.map(|size| (size, paper.get(&(protocol, size)).copied()));
+        [
+            curve(protocol.name(), Style::Line, SIZES.into_iter().zip(times)),
+            curve(format!("paper, {}", protocol.name()), Style::Markers, theirs),
+        ]
+    });
     page.lines(
         "The counterpart of figure 6.",
         ["Stacks, there and back", "mean"],

@@ -159,9 +159,7 @@ pub(crate) fn stack(protocol: Protocol) -> LinearStack {
     };
     let loopbacks = loopbacks();
     let passages = own(&loopbacks).into_iter();
-    let passages: Vec<_> = passages
-        .map(|(payload, time)| (frame(payload), time / 4))
-        .collect();
+    let passages: Vec<_> = passages.map(|(payload, time)| (frame(payload), time / 4)).collect();
     let halves = own(&half_round_trips(Medium::FastHub)).into_iter();
     let cards = halves.filter_map(|(payload, half)| {
         let stacks = *loopbacks.get(&(protocol, payload))? / 2;
@@ -183,10 +181,7 @@ pub(crate) fn stack(protocol: Protocol) -> LinearStack {
 /// Returns the latency of the paper's unnamed switch: how much longer the smallest payload takes
 /// than over the hub, minus one frame time, plus the delay of the hub; mean of both protocols.
 fn switch_latency() -> Duration {
-    let (hub, switch) = (
-        half_round_trips(Medium::FastHub),
-        half_round_trips(Medium::FastSwitch),
-    );
+    let (hub, switch) = (half_round_trips(Medium::FastHub), half_round_trips(Medium::FastSwitch));
     let more = Protocol::ALL.map(|protocol| {
         let (key, frame) = ((protocol, SIZES[0]), protocol.frame(SIZES[0]));
         let rest = switch[&key] - hub[&key] - wire_time(frame, FAST);
@@ -201,10 +196,9 @@ pub(crate) fn network(medium: Medium, protocol: Protocol) -> Network {
     let pcs = ["client", "server"].map(|name| plant.station(name, Stack::Linear(stack(protocol))));
     let middle = match medium {
         Medium::FastSwitch => NodeKind::Switch(plant::switch(2, switch_latency())),
-        Medium::FastHub | Medium::SlowHub => NodeKind::Hub(Hub {
-            delay: medium.repeater_delay(),
-            ..Hub::new(medium.rate(), 2)
-        }),
+        Medium::FastHub | Medium::SlowHub => {
+            NodeKind::Hub(Hub { delay: medium.repeater_delay(), ..Hub::new(medium.rate(), 2) })
+        }
     };
     let middle = plant.add("middle", middle);
     for (port, pc) in (0..).zip(pcs) {
@@ -236,12 +230,7 @@ fn simulate(
     let ends = network.find("client").zip(network.find("server"));
     let ends = ends.expect("the network has both");
     let form = (protocol.encapsulation(), Bytes::new(payload));
-    let flow = plant::echoed(plant::flow(
-        "round trip",
-        ends,
-        form,
-        plant::periodic(PERIOD),
-    ));
+    let flow = plant::echoed(plant::flow("round trip", ends, form, plant::periodic(PERIOD)));
     let echoes = echo::measure(&network, &[flow], COUNT, 1, progress)?;
     Ok(Means {
         half: echoes.summary().mean().unwrap_or_default() / 2,
@@ -283,21 +272,11 @@ pub(crate) fn judge_loopback(
 ) {
     let (least, most) = extremes(raw);
     let spread = ratio(most, least);
-    page.check_or(
-        "C086",
-        [spread],
-        format!("{least} to {most}: {spread:.2}"),
-        reasons[0],
-    );
+    page.check_or("C086", [spread], format!("{least} to {most}: {spread:.2}"), reasons[0]);
     let factors = udp.iter().zip(raw).map(|(&udp, raw)| ratio(udp, raw));
     let least = factors.fold(f64::INFINITY, f64::min);
     let holds = page.accepts("C087", [least]) == Some(true) && udp.is_sorted();
-    page.judge(
-        "C087",
-        holds,
-        format!("at least {least:.2}; UDP {udp_words}"),
-        reasons[1],
-    );
+    page.judge("C087", holds, format!("at least {least:.2}; UDP {udp_words}"), reasons[1]);
 }
 
 #[cfg(test)]
@@ -319,10 +298,7 @@ mod tests {
                 let what = format!("{protocol:?} {payload}: {ours} against {half}");
                 assert!(of != protocol || distance <= Duration::from_us(1), "{what}");
                 let card = stack.interface.of(frame) * 2;
-                assert!(
-                    card > Duration::from_us(20) && card < Duration::from_us(39),
-                    "{card}"
-                );
+                assert!(card > Duration::from_us(20) && card < Duration::from_us(39), "{card}");
             }
         }
     }

@@ -25,11 +25,7 @@ pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
         let theirs = comparable(Medium::ALL[at]);
         largest_distance(&all[at], &theirs).unwrap_or_default()
     });
-    let lost: usize = all
-        .iter()
-        .flat_map(Points::values)
-        .map(|found| found.lost)
-        .sum();
+    let lost: usize = all.iter().flat_map(Points::values).map(|found| found.lost).sum();
     page.note(format!(
         "Stacks are fitted to loopback, network cards to the 100 Mbit/s hub (largest \
          residue {}). Predicted are the switch (largest distance {}, 4 us accepted), whose \
@@ -75,12 +71,7 @@ fn judge(page: &mut Page, all: &[Points; 3]) {
         let [hub, switch, slow] = all.each_ref().map(|points| points[&key].half);
         hub < switch && switch < slow
     });
-    let ends = |size| {
-        listed(
-            all.each_ref().map(|of| of[&(Protocol::Udp, size)].half),
-            " < ",
-        )
-    };
+    let ends = |size| listed(all.each_ref().map(|of| of[&(Protocol::Udp, size)].half), " < ");
     page.judge(
         "C084",
         in_order,
@@ -112,10 +103,7 @@ fn draw(page: &mut Page, all: &[Points; 3]) {
     page.lines(
         "The counterpart of figure 5, with the misplaced rows where they belong.",
         ["Half a round trip of UDP", "mean"],
-        [
-            Axis::number("payload, octets"),
-            Axis::time("half round trip"),
-        ],
+        [Axis::number("payload, octets"), Axis::time("half round trip")],
         series.collect(),
     );
 }

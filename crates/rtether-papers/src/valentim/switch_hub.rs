@@ -18,12 +18,7 @@ pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
             let quantity = format!("switch minus hub, {}, {} B", key.0.name(), key.1);
             let words =
                 |(hub, switch)| format!("{} ({:.0} %)", switch - hub, advantage((hub, switch)));
-            page.row(
-                quantity,
-                words(paper),
-                words(times(key)),
-                "004 Valentim Table II",
-            );
+            page.row(quantity, words(paper), words(times(key)), "004 Valentim Table II");
         }
     }
     judge(page, times);
@@ -82,14 +77,8 @@ fn draw(page: &mut Page, hub: &Points, switch: &Points) {
     });
     page.lines(
         "The counterpart of figure 8.",
-        [
-            "What the switch takes longer than the hub",
-            "half a round trip",
-        ],
-        [
-            Axis::number("payload, octets"),
-            Axis::time("switch minus hub"),
-        ],
+        ["What the switch takes longer than the hub", "half a round trip"],
+        [Axis::number("payload, octets"), Axis::time("switch minus hub")],
         series.collect(),
     );
 }

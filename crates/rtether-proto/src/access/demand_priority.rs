@@ -87,11 +87,7 @@ impl DemandPriority {
         let turns = (0..2 * count).map(|step| (begin + step) % (2 * count));
         let mut high = turns.filter(|turn| {
             let [normal, high] = self.requests[turn / 2];
-            if turn % 2 == 0 {
-                high.is_some()
-            } else {
-                normal.is_some_and(is_old)
-            }
+            if turn % 2 == 0 { high.is_some() } else { normal.is_some_and(is_old) }
         });
         if let Some(turn) = high.next() {
             self.next[usize::from(REAL_TIME)] = turn + 1;

@@ -204,9 +204,8 @@ impl Ftt {
         match self.step {
             Step::Trigger if is_own => {
                 let last = self.trigger.last();
-                let used = last.map_or(self.turn_around, |&(message, time)| {
-                    time + self.slots[message]
-                });
+                let used =
+                    last.map_or(self.turn_around, |&(message, time)| time + self.slots[message]);
                 self.step = Step::Ask(at + used);
             }
             Step::Await(to, _) if is_own => {
@@ -245,10 +244,7 @@ impl Station {
             let head = queue.heads[usize::from(REAL_TIME)];
             if now == time && head.is_some_and(|head| head <= size) {
                 self.done += 1;
-                return Turn::Data {
-                    class: REAL_TIME,
-                    note: 0,
-                };
+                return Turn::Data { class: REAL_TIME, note: 0 };
             }
             // A frame that comes in this very picosecond is still in time.
             if now == time && self.done + 1 == self.due.len() {

@@ -227,10 +227,7 @@ impl Engine {
             }
             Scheme::Summation(plan) => Rule::Summation(Summation::new(plan, access, domain)),
         };
-        Self {
-            rule,
-            members: stations.iter().map(position).collect(),
-        }
+        Self { rule, members: stations.iter().map(position).collect() }
     }
 
     /// Returns whether stations have to hear when signals begin.

@@ -33,11 +33,7 @@ enum Step {
     /// Asks a slave, for which it has tried so often.
     Ask { slave: usize, tries: u32 },
     /// Waits for the answer; `None` while the request is being sent.
-    Await {
-        slave: usize,
-        tries: u32,
-        until: Option<Instant>,
-    },
+    Await { slave: usize, tries: u32, until: Option<Instant> },
     /// Sends its own frame.
     Own,
 }
@@ -92,20 +88,16 @@ impl Polling {
                         continue;
                     };
                     let until = None;
-                    self.step = Step::Await {
-                        slave,
-                        tries,
-                        until,
-                    };
+                    self.step = Step::Await { slave, tries, until };
                     return Turn::Control(Control {
                         message: Message::Request { to },
                         size: CONTROL,
                     });
                 }
                 Step::Await { until: None, .. } => return Turn::Silent,
-                Step::Await {
-                    until: Some(until), ..
-                } if now < until => return Turn::NotBefore(until),
+                Step::Await { until: Some(until), .. } if now < until => {
+                    return Turn::NotBefore(until);
+                }
                 Step::Await { slave, tries, .. } if tries < self.plan.retries => {
                     let tries = tries + 1;
                     self.step = Step::Ask { slave, tries };
@@ -138,11 +130,7 @@ impl Polling {
         };
         if from == Some(self.plan.master) {
             let until = Some(at + self.plan.timeout);
-            self.step = Step::Await {
-                slave,
-                tries,
-                until,
-            };
+            self.step = Step::Await { slave, tries, until };
         } else if from == self.slaves.get(slave).copied() {
             self.go_on(slave);
         }

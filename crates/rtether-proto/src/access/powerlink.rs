@@ -194,8 +194,5 @@ impl Powerlink {
 }
 
 const fn control(message: Message) -> Turn {
-    Turn::Control(Control {
-        message,
-        size: CONTROL,
-    })
+    Turn::Control(Control { message, size: CONTROL })
 }

@@ -88,9 +88,7 @@ impl Summation {
         Self {
             plan: plan.clone(),
             members: access.members.clone(),
-            ways: all
-                .map(|member| plan.way(domain, (member, count)))
-                .collect(),
+            ways: all.map(|member| plan.way(domain, (member, count))).collect(),
             step: Step::Rest,
             next: Instant::ZERO,
             loads: alloc::vec![None; count],
@@ -242,11 +240,6 @@ impl Summation {
             Errand::Mailbox(of) if of == member => (ORDINARY, 1),
             Errand::Mailbox(_) | Errand::Relay => return None,
         };
-        Some(Load {
-            at,
-            class,
-            left,
-            has_counted: false,
-        })
+        Some(Load { at, class, left, has_counted: false })
     }
 }

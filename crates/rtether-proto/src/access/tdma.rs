@@ -46,12 +46,7 @@ impl Tdma {
             let own = plan.slots.iter().filter(|slot| slot.member == member);
             let mut slots: Vec<Slot> = own.copied().collect();
             slots.sort_by_key(|slot| slot.offset);
-            Station {
-                slots,
-                heard: None,
-                done: 0,
-                next: 0,
-            }
+            Station { slots, heard: None, done: 0, next: 0 }
         };
         Self {
             cycle: plan.cycle,

@@ -113,13 +113,7 @@ impl TimedToken {
             station.token = Some((first, Instant::ZERO));
             station.number = 1;
         }
-        Self {
-            plan: plan.clone(),
-            response,
-            times,
-            reserved,
-            stations,
-        }
+        Self { plan: plan.clone(), response, times, reserved, stations }
     }
 
     pub(super) fn poll(&mut self, now: Instant, member: u32, queue: &Queue) -> Turn {
@@ -162,10 +156,7 @@ impl TimedToken {
                     && held + self.times.cost(size) <= reservation
                 {
                     self.stations[member as usize].token = Some((token, since));
-                    return Turn::Data {
-                        class: REAL_TIME,
-                        note: 0,
-                    };
+                    return Turn::Data { class: REAL_TIME, note: 0 };
                 }
                 self.after_reservation(member, token, left)
             } else {
@@ -176,10 +167,7 @@ impl TimedToken {
                     let own = &mut self.stations[member as usize];
                     own.token = Some((token, since));
                     own.has_sent = true;
-                    return Turn::Data {
-                        class: ORDINARY,
-                        note: 0,
-                    };
+                    return Turn::Data { class: ORDINARY, note: 0 };
                 }
                 self.after_ordinary(member, token, left, cost.is_some())
             };
@@ -198,14 +186,7 @@ impl TimedToken {
         let count = u32::try_from(self.stations.len()).unwrap_or(u32::MAX);
         let to = self.alive(member, (member + 1) % count);
         let number = token.number + 1;
-        self.pass(
-            member,
-            Token {
-                to,
-                number,
-                ..token
-            },
-        )
+        self.pass(member, Token { to, number, ..token })
     }
 
     /// Returns the token behind a station's reservation.
@@ -216,12 +197,7 @@ impl TimedToken {
         let number = token.number + 1;
         let left = left - self.times.pass;
         match later {
-            Some(to) => Token {
-                to,
-                left,
-                number,
-                ..token
-            },
+            Some(to) => Token { to, left, number, ..token },
             None => Token {
                 to: self.alive(member, token.resume),
                 left,
@@ -238,12 +214,7 @@ impl TimedToken {
         let after = self.alive(member, (member + 1) % count);
         let number = token.number + 1;
         if !is_refused && self.times.pass * 2 <= left {
-            return Token {
-                to: after,
-                left: left - self.times.pass,
-                number,
-                ..token
-            };
+            return Token { to: after, left: left - self.times.pass, number, ..token };
         }
         let resume = if is_refused { member } else { after };
         let dead = &self.stations[member as usize].dead;
@@ -270,11 +241,7 @@ impl TimedToken {
         let own = &mut self.stations[member as usize];
         own.token = None;
         own.number = token.number;
-        own.watch = Some(Watch {
-            token,
-            until: None,
-            is_second: false,
-        });
+        own.watch = Some(Watch { token, until: None, is_second: false });
         send(token)
     }
 
@@ -282,11 +249,7 @@ impl TimedToken {
     fn pass_again(&mut self, now: Instant, member: u32, watch: Watch) -> Turn {
         let own = &mut self.stations[member as usize];
         if !watch.is_second {
-            own.watch = Some(Watch {
-                until: None,
-                is_second: true,
-                ..watch
-            });
+            own.watch = Some(Watch { until: None, is_second: true, ..watch });
             return send(watch.token);
         }
         own.watch = None;
@@ -334,8 +297,5 @@ impl TimedToken {
 }
 
 const fn send(token: Token) -> Turn {
-    Turn::Control(Control {
-        message: Message::Token(token),
-        size: CONTROL,
-    })
+    Turn::Control(Control { message: Message::Token(token), size: CONTROL })
 }

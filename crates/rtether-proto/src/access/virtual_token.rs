@@ -29,10 +29,7 @@ struct Station {
 
 impl VirtualToken {
     pub(super) fn new(plan: &Plan, members: usize) -> Self {
-        Self {
-            silence: plan.silence,
-            stations: alloc::vec![Station::default(); members],
-        }
+        Self { silence: plan.silence, stations: alloc::vec![Station::default(); members] }
     }
 
     fn count(&self) -> u32 {
@@ -64,11 +61,7 @@ impl VirtualToken {
             if !own.is_busy {
                 let turns = (at - own.since).as_ps() / self.silence.as_ps().max(1);
                 let turns = u32::try_from(turns % i64::from(count)).unwrap_or(0);
-                *own = Station {
-                    turn: (own.turn + turns) % count,
-                    since: at,
-                    is_busy: true,
-                };
+                *own = Station { turn: (own.turn + turns) % count, since: at, is_busy: true };
             }
             return;
         }
@@ -76,10 +69,6 @@ impl VirtualToken {
             (Some(from), Heard::Data { .. }) => from,
             _ => own.turn,
         };
-        *own = Station {
-            turn: (turn + 1) % count,
-            since: at,
-            is_busy: false,
-        };
+        *own = Station { turn: (turn + 1) % count, since: at, is_busy: false };
     }
 }

@@ -169,14 +169,8 @@ impl Manager {
     /// # Panics
     /// If not.
     pub fn invariants(&self) {
-        assert!(
-            self.channels.len() <= self.config.channels as usize,
-            "more channels than room"
-        );
-        assert!(
-            self.is_in_time(&self.division),
-            "more was granted than ports can send"
-        );
+        assert!(self.channels.len() <= self.config.channels as usize, "more channels than room");
+        assert!(self.is_in_time(&self.division), "more was granted than ports can send");
         let has_part = |id: &ChannelId| self.division.iter().any(|(other, _)| other == id);
         assert!(
             self.reserved().all(|(id, _)| has_part(id)),
@@ -210,10 +204,7 @@ impl Manager {
                 }
                 State::Offered | State::Ended { refusal: None, .. } => return,
                 State::Granted => Ok(()),
-                State::Ended {
-                    refusal: Some(refusal),
-                    ..
-                } => Err(refusal),
+                State::Ended { refusal: Some(refusal), .. } => Err(refusal),
             };
             return self.answer(id, answer);
         }
@@ -290,10 +281,7 @@ impl Manager {
     fn refuse(&mut self, now: Instant, id: ChannelId, refusal: Refusal, but: Option<MacAddress>) {
         self.record.refused += 1;
         self.answer(id, Err(refusal));
-        let ended = State::Ended {
-            refusal: Some(refusal),
-            until: None,
-        };
+        let ended = State::Ended { refusal: Some(refusal), until: None };
         self.end(now, id, ended, but);
     }
 
@@ -306,10 +294,7 @@ impl Manager {
             return;
         }
         self.record.released += 1;
-        let ended = State::Ended {
-            refusal: None,
-            until: Some(now + own.contract.deadline),
-        };
+        let ended = State::Ended { refusal: None, until: Some(now + own.contract.deadline) };
         self.end(now, id, ended, None);
     }
 
@@ -380,13 +365,8 @@ impl Manager {
     }
 
     fn send(&mut self, to: &[MacAddress], channel: ChannelId, body: &Body) {
-        let transmits = to.iter().map(|&to| Transmit {
-            to,
-            message: Message {
-                channel,
-                body: body.clone(),
-            },
-        });
+        let transmits =
+            to.iter().map(|&to| Transmit { to, message: Message { channel, body: body.clone() } });
         self.transmits.extend(transmits);
     }
 }

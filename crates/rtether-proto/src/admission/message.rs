@@ -144,9 +144,7 @@ impl Contract {
         for time in [self.period, self.jitter, self.deadline] {
             octets.extend(time.as_ps().to_be_bytes());
         }
-        let tag = self.tag.map_or(UNTAGGED, |tag| {
-            (u16::from(tag.pcp.get()) << 13) | tag.vid.get()
-        });
+        let tag = self.tag.map_or(UNTAGGED, |tag| (u16::from(tag.pcp.get()) << 13) | tag.vid.get());
         for value in [self.frame, self.burst, tag] {
             octets.extend(value.to_be_bytes());
         }

@@ -47,10 +47,7 @@ struct Tries {
 impl Tries {
     /// Begins with the first message.
     fn begin(now: Instant, retry: Duration) -> Self {
-        Self {
-            sent: 1,
-            due: now + retry,
-        }
+        Self { sent: 1, due: now + retry }
     }
 
     /// Returns whether one more message is sent; `false` if the exchange is given up.

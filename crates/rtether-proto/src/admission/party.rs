@@ -237,10 +237,7 @@ impl Party {
     }
 
     fn send(&mut self, channel: ChannelId, body: Body) {
-        self.transmits.push_back(Transmit {
-            to: self.manager,
-            message: Message { channel, body },
-        });
+        self.transmits.push_back(Transmit { to: self.manager, message: Message { channel, body } });
     }
 }
 

@@ -59,26 +59,17 @@ fn contract(flow: &Flow) -> Contract {
 }
 
 fn id(from: u32, number: u32) -> ChannelId {
-    ChannelId {
-        talker: address(NodeId(from)),
-        number,
-    }
+    ChannelId { talker: address(NodeId(from)), number }
 }
 
 /// Oracle: by hand, from the head of `message`.
 #[test]
 fn octets_of_messages() {
     let tagged = Flow {
-        tag: Some(Tag {
-            pcp: Pcp::new(5).unwrap(),
-            vid: Vid::new(3).unwrap(),
-        }),
+        tag: Some(Tag { pcp: Pcp::new(5).unwrap(), vid: Vid::new(3).unwrap() }),
         ..flow(2, &[3], 1)
     };
-    let message = Message {
-        channel: id(2, 7),
-        body: Body::Request(contract(&tagged)),
-    };
+    let message = Message { channel: id(2, 7), body: Body::Request(contract(&tagged)) };
     let expected = [
         0x52, 0x54, 1, 1, 2, 0, 0, 0, 0, 2, 0, 0, 0, 7, 0, 0, // channel
         0, 0, 0, 2, 0x54, 0x0B, 0xE4, 0, // 10^10 ps
@@ -88,10 +79,7 @@ fn octets_of_messages() {
         2, 0, 0, 0, 0, 3,
     ];
     assert_eq!(message.to_octets(), expected);
-    let denied = Message {
-        channel: id(2, 7),
-        body: Body::Answer(Err(Refusal::Full)),
-    };
+    let denied = Message { channel: id(2, 7), body: Body::Answer(Err(Refusal::Full)) };
     let octets = denied.to_octets();
     assert_eq!(octets[..4], [0x52, 0x54, 1, 2]);
     assert_eq!(octets[14..], [2, 0]);
@@ -103,9 +91,7 @@ fn octets_of_messages() {
 #[test]
 fn messages_are_read_as_they_were_written() {
     let contract = contract(&flow(2, &[3, 4, 5], 900));
-    let answers = Refusal::ALL
-        .into_iter()
-        .map(|refusal| Body::Answer(Err(refusal)));
+    let answers = Refusal::ALL.into_iter().map(|refusal| Body::Answer(Err(refusal)));
     let bodies = [
         Body::Request(contract.clone()),
         Body::Offer(contract),
@@ -122,10 +108,7 @@ fn messages_are_read_as_they_were_written() {
                 Admission::ANSWER
             }
         };
-        let message = Message {
-            channel: id(2, 9),
-            body,
-        };
+        let message = Message { channel: id(2, 9), body };
         let mut octets = message.to_octets();
         assert_eq!(octets.len() as u64, size.get());
         octets.extend([0; 20]);
@@ -149,10 +132,7 @@ impl Draw {
 fn damaged_messages_are_counted_and_dropped() {
     let (network, admission) = star(3);
     let [manager, two, three] = [1, 2, 3].map(|node| address(NodeId(node)));
-    let good = Message {
-        channel: id(2, 1),
-        body: Body::Request(contract(&flow(2, &[3, 4], 900))),
-    };
+    let good = Message { channel: id(2, 1), body: Body::Request(contract(&flow(2, &[3, 4], 900))) };
     let octets = good.to_octets();
     for length in 0..octets.len() {
         assert_eq!(Message::parse(&octets[..length]), None, "{length}");
@@ -195,18 +175,12 @@ fn forged_messages_are_counted_and_dropped() {
     for forged in [two, four] {
         engine.handle(now, forged, &octets(Body::Consent(true)));
     }
-    assert_eq!(
-        (engine.record().malformed, engine.grants(channel)),
-        (3, false)
-    );
+    assert_eq!((engine.record().malformed, engine.grants(channel)), (3, false));
     engine.handle(now, three, &octets(Body::Consent(true)));
     assert!(engine.grants(channel));
     engine.handle(now, four, &octets(Body::Release));
     // A request in its own name, but for something else than before.
-    let other = Contract {
-        burst: 2,
-        ..contract
-    };
+    let other = Contract { burst: 2, ..contract };
     engine.handle(now, two, &octets(Body::Request(other)));
     assert!(engine.grants(channel) && engine.record().malformed == 5);
 }
@@ -364,21 +338,14 @@ fn what_ports_cannot_send_in_time_is_refused() {
 #[test]
 fn reasons_of_refusals() {
     let (network, admission) = star(3);
-    let few = Admission {
-        channels: 1,
-        accepts: 1,
-        ..admission
-    };
+    let few = Admission { channels: 1, accepts: 1, ..admission };
     let mut line = Line::new(&(network.clone(), few), 0, 1);
     line.ask(1, &flow(2, &[3], 900));
     line.run(at(50));
     line.ask(2, &flow(2, &[3], 900));
     line.run(at(100));
     assert_eq!(line.answer(2, 2).unwrap().1, Err(Refusal::Full));
-    let few = Admission {
-        accepts: 1,
-        ..admission
-    };
+    let few = Admission { accepts: 1, ..admission };
     let mut line = Line::new(&(network, few), 0, 1);
     line.ask(1, &flow(2, &[3], 900));
     line.run(at(50));
@@ -448,9 +415,7 @@ fn nothing_is_granted_twice_and_nobody_waits_forever() {
                 assert!(at <= since + MS(30));
                 outcomes[answer.err().map_or(0, |refusal| refusal.index() + 1)] += 1;
             }
-            let granted = line
-                .manager
-                .grants(id(u32::try_from(from).unwrap(), number));
+            let granted = line.manager.grants(id(u32::try_from(from).unwrap(), number));
             // Kept in vain only if all releases were lost.
             let holds = line.parties[from].holds(number);
             assert!(granted || !holds, "{seed}: {number} is held, not granted");
@@ -462,25 +427,15 @@ fn nothing_is_granted_twice_and_nobody_waits_forever() {
             assert!(is_manager(from) || is_manager(to));
             let other = if is_manager(from) { to } else { from };
             let is_talker = (2..5).contains(&other.0[5]);
-            let most = if is_talker {
-                plant.1.asked()
-            } else {
-                plant.1.offered()
-            };
+            let most = if is_talker { plant.1.asked() } else { plant.1.offered() };
             assert!(sent <= most, "{seed}: {sent} of {most}");
         }
     }
     // Granted, late, silent and unanswered do occur; a channel kept in vain is rare.
     let [granted, late, full, declined, silent, unknown, unanswered] = outcomes;
-    assert!(
-        granted > 1_000 && late > 500 && unanswered > 100,
-        "{outcomes:?}"
-    );
+    assert!(granted > 1_000 && late > 500 && unanswered > 100, "{outcomes:?}");
     assert_eq!((full, declined, unknown), (0, 0, 0));
-    assert!(
-        silent + unanswered < 2_000 && kept < 60,
-        "{outcomes:?} {kept}"
-    );
+    assert!(silent + unanswered < 2_000 && kept < 60, "{outcomes:?} {kept}");
 }
 
 /// Oracle: by hand. Shares by load: one channel of 2 ms has 1 ms at each port; three from the same
@@ -498,20 +453,11 @@ fn a_release_divides_nothing_anew() {
         let all = line.manager.division().iter();
         all.map(|(id, _)| id.number).collect::<Vec<_>>()
     };
-    assert_eq!(
-        (numbers(&line), line.manager.divisions()),
-        (vec![1, 2, 3], 3)
-    );
+    assert_eq!((numbers(&line), line.manager.divisions()), (vec![1, 2, 3], 3));
     line.release(2, 2);
     line.run(at(100));
-    assert_eq!(
-        (numbers(&line), line.manager.divisions()),
-        (vec![1, 2, 3], 3)
-    );
+    assert_eq!((numbers(&line), line.manager.divisions()), (vec![1, 2, 3], 3));
     line.ask(4, &flow(2, &[3], 2_000));
     line.run(at(150));
-    assert_eq!(
-        (numbers(&line), line.manager.divisions()),
-        (vec![1, 3, 4], 4)
-    );
+    assert_eq!((numbers(&line), line.manager.divisions()), (vec![1, 3, 4], 4));
 }

@@ -45,21 +45,14 @@ impl Message {
         Self {
             operation: Operation::Request,
             sender: own,
-            target: Address {
-                hardware: MacAddress([0; 6]),
-                protocol: to,
-            },
+            target: Address { hardware: MacAddress([0; 6]), protocol: to },
         }
     }
 
     /// Returns the reply of a station with these addresses, if this is a request for it.
     pub fn answer(&self, own: Address) -> Option<Self> {
         let asks = self.operation == Operation::Request && self.target.protocol == own.protocol;
-        asks.then_some(Self {
-            operation: Operation::Reply,
-            sender: own,
-            target: self.sender,
-        })
+        asks.then_some(Self { operation: Operation::Reply, sender: own, target: self.sender })
     }
 
     /// Returns the octets behind the `EtherType` 0x0806.
@@ -92,10 +85,6 @@ impl Message {
                 protocol: Ipv4Addr::from(*octets.get(at + 6..)?.first_chunk::<4>()?),
             })
         };
-        Some(Self {
-            operation,
-            sender: address(8)?,
-            target: address(18)?,
-        })
+        Some(Self { operation, sender: address(8)?, target: address(18)? })
     }
 }

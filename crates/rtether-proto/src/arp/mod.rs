@@ -110,9 +110,7 @@ impl<F: Copy> Resolver<F> {
             Some(Neighbor::Known { hardware, since }) if now - *since < self.config.lifetime => {
                 return Offered::Send(*hardware);
             }
-            Some(Neighbor::Asked {
-                packets, octets, ..
-            }) => {
+            Some(Neighbor::Asked { packets, octets, .. }) => {
                 self.counters.held += 1;
                 self.waiting += 1;
                 while *octets + size > self.config.hold
@@ -162,14 +160,11 @@ impl<F: Copy> Resolver<F> {
             return;
         }
         let since = now;
-        let before = self
-            .neighbors
-            .insert(protocol, Neighbor::Known { hardware, since });
+        let before = self.neighbors.insert(protocol, Neighbor::Known { hardware, since });
         if let Some(Neighbor::Asked { packets, .. }) = before {
             self.waiting -= packets.len();
             let packets = packets.into_iter();
-            self.transmits
-                .extend(packets.map(|(packet, _)| Transmit::Packet(packet, hardware)));
+            self.transmits.extend(packets.map(|(packet, _)| Transmit::Packet(packet, hardware)));
             self.set_next();
         }
     }
@@ -183,13 +178,7 @@ impl<F: Copy> Resolver<F> {
         let mut again = VecDeque::new();
         let mut lost = VecDeque::new();
         for (&to, neighbor) in &mut self.neighbors {
-            let Neighbor::Asked {
-                attempts,
-                due,
-                packets,
-                ..
-            } = neighbor
-            else {
+            let Neighbor::Asked { attempts, due, packets, .. } = neighbor else {
                 continue;
             };
             if *due > now {
@@ -213,8 +202,7 @@ impl<F: Copy> Resolver<F> {
             self.counters.failures += 1;
             self.counters.dropped += u64::try_from(packets.len()).unwrap_or(u64::MAX);
             self.waiting -= packets.len();
-            self.dropped
-                .extend(packets.into_iter().map(|(packet, _)| packet));
+            self.dropped.extend(packets.into_iter().map(|(packet, _)| packet));
         }
         self.set_next();
     }
@@ -258,30 +246,18 @@ impl<F: Copy> Resolver<F> {
         let mut waiting = 0;
         let mut next: Option<Instant> = None;
         for neighbor in self.neighbors.values() {
-            let Neighbor::Asked {
-                due,
-                packets,
-                octets,
-                ..
-            } = neighbor
-            else {
+            let Neighbor::Asked { due, packets, octets, .. } = neighbor else {
                 continue;
             };
             waiting += packets.len();
             next = Some(next.map_or(*due, |next| next.min(*due)));
             let sum = packets.iter().map(|&(_, size)| size.get()).sum();
             assert_eq!(Bytes::new(sum), *octets, "octets held");
-            assert!(
-                packets.len() == 1 || *octets <= self.config.hold,
-                "more held than allowed"
-            );
+            assert!(packets.len() == 1 || *octets <= self.config.hold, "more held than allowed");
         }
         assert_eq!(waiting, self.waiting, "packets held");
         assert_eq!(next, self.next, "the timer");
-        assert!(
-            self.neighbors.len() <= self.room,
-            "more neighbors than room"
-        );
+        assert!(self.neighbors.len() <= self.room, "more neighbors than room");
     }
 
     fn request(&mut self, to: Ipv4Addr, packet: F) {

@@ -51,14 +51,12 @@ fn dropped(own: &mut Resolver<u32>) -> Vec<u32> {
 #[test]
 fn a_request_has_the_octets_of_the_standard() {
     let request = Message::request(address(1), address(2).protocol);
-    let octets = [
-        0, 1, 8, 0, 6, 4, 0, 1, 2, 0, 0, 0, 0, 1, 10, 0, 0, 1, 0, 0, 0, 0, 0, 0, 10, 0, 0, 2,
-    ];
+    let octets =
+        [0, 1, 8, 0, 6, 4, 0, 1, 2, 0, 0, 0, 0, 1, 10, 0, 0, 1, 0, 0, 0, 0, 0, 0, 10, 0, 0, 2];
     assert_eq!(request.to_octets(), octets);
     let answer = request.answer(address(2)).unwrap();
-    let octets = [
-        0, 1, 8, 0, 6, 4, 0, 2, 2, 0, 0, 0, 0, 2, 10, 0, 0, 2, 2, 0, 0, 0, 0, 1, 10, 0, 0, 1,
-    ];
+    let octets =
+        [0, 1, 8, 0, 6, 4, 0, 2, 2, 0, 0, 0, 0, 2, 10, 0, 0, 2, 2, 0, 0, 0, 0, 1, 10, 0, 0, 1];
     assert_eq!(answer.to_octets(), octets);
     assert_eq!(request.answer(address(3)), None);
     assert_eq!(answer.answer(address(1)), None);
@@ -129,16 +127,10 @@ fn requests_of_others_tell_their_addresses() {
     let mut own = resolver();
     own.handle(at(0), &Message::request(address(2), address(1).protocol));
     own.handle(at(0), &Message::request(address(3), address(4).protocol));
-    assert_eq!(
-        offer(&mut own, 99, 1, 2),
-        Offered::Send(address(2).hardware)
-    );
+    assert_eq!(offer(&mut own, 99, 1, 2), Offered::Send(address(2).hardware));
     assert_eq!(offer(&mut own, 99, 2, 3), Offered::Held);
     own.handle(at(99), &Message::request(address(2), address(4).protocol));
-    assert_eq!(
-        offer(&mut own, 198, 3, 2),
-        Offered::Send(address(2).hardware)
-    );
+    assert_eq!(offer(&mut own, 198, 3, 2), Offered::Send(address(2).hardware));
     // Its request for another one is an answer as good as a reply.
     own.handle(at(100), &Message::request(address(3), address(4).protocol));
     let packet = Transmit::Packet(2, address(3).hardware);
@@ -149,10 +141,7 @@ fn requests_of_others_tell_their_addresses() {
 fn a_full_table_forgets_the_oldest_neighbor() {
     let mut own = resolver();
     for (ms, from) in [(0, 2), (1, 3), (2, 4), (3, 5)] {
-        own.handle(
-            at(ms),
-            &Message::request(address(from), address(1).protocol),
-        );
+        own.handle(at(ms), &Message::request(address(from), address(1).protocol));
     }
     own.handle(at(4), &Message::request(address(6), address(1).protocol));
     assert_eq!(offer(&mut own, 5, 1, 2), Offered::Held);

@@ -31,11 +31,7 @@ impl<F> Egress<F> {
 
     /// Returns the counters of the transmit queues, lowest first; empty without transmit queues.
     pub fn queues(&self) -> impl Iterator<Item = QueueStats> {
-        let queues = 0..if self.has_queues {
-            self.transmit.count()
-        } else {
-            0
-        };
+        let queues = 0..if self.has_queues { self.transmit.count() } else { 0 };
         queues.map(|queue| self.transmit.stats(queue))
     }
 
@@ -101,9 +97,7 @@ impl<F> Egress<F> {
             assert_eq!(used, depth + entered + unused, "frames in ring {ring}");
         }
         let above = self.transmit.frames().chain(entered().map(|n| &n.frame));
-        let sizes = above
-            .map(|item| item.offered.size)
-            .chain(self.rings.sizes());
+        let sizes = above.map(|item| item.offered.size).chain(self.rings.sizes());
         let (count, size) = sizes.fold((0, Bytes::ZERO), |(n, sum), size| (n + 1, sum + size));
         assert_eq!(self.below, count, "frames below the smoother");
         assert_eq!(self.below_size, size, "octets below the smoother");

@@ -96,10 +96,7 @@ impl<F> Egress<F> {
     /// Call it before any other method: a replay starts with a fresh engine.
     #[must_use]
     pub fn recorded(mut self, limit: usize) -> Self {
-        debug_assert!(
-            self.statistics == Statistics::default(),
-            "not from the start"
-        );
+        debug_assert!(self.statistics == Statistics::default(), "not from the start");
         self.recorder = Some(Recorder::new(self.now, self.rate, self.seeds, limit));
         self
     }
@@ -142,11 +139,7 @@ impl<F> Egress<F> {
         if self.pacer.as_ref().is_some_and(Pacer::is_gone) {
             self.pacer = None;
         }
-        let item = Item {
-            number,
-            frame,
-            offered,
-        };
+        let item = Item { number, frame, offered };
         let (Some(pacer), Some((size, class))) = (&mut self.pacer, offered.datagram) else {
             self.stash(now);
             self.put_below(now, item);
@@ -359,15 +352,9 @@ impl<F> Egress<F> {
 
     /// Puts a frame into its ring.
     fn hand_out(&mut self, now: Instant, next: Transmit<Item<F>>) -> Handed<F> {
-        let Transmit {
-            frame: item, ring, ..
-        } = next;
+        let Transmit { frame: item, ring, .. } = next;
         let Offered { size, datagram, .. } = item.offered;
-        let descriptor = Descriptor {
-            since: now,
-            size,
-            class: datagram.map(|(_, class)| class),
-        };
+        let descriptor = Descriptor { since: now, size, class: datagram.map(|(_, class)| class) };
         self.rings.push(ring, descriptor);
         self.statistics.handed += 1;
         let Item { number: frame, .. } = item;

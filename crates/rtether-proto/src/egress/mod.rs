@@ -95,11 +95,7 @@ impl Seeds {
     /// Derives all of them from one number.
     pub fn new(seed: u64) -> Self {
         let mut random = Random::new(seed);
-        Self {
-            jitter: random.next(),
-            phase: random.next(),
-            visibility: random.next(),
-        }
+        Self { jitter: random.next(), phase: random.next(), visibility: random.next() }
     }
 
     /// Returns how much of a period has passed at the start, from zero to all of it.

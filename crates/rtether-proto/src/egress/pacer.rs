@@ -33,10 +33,7 @@ fn config(smoothing: &Smoothing, seeds: Seeds) -> Result<Config, EgressError> {
     }
     let mode = match smoothing.config.mode {
         // Stations with the same seed would run in lockstep.
-        Mode::Nt(nt) => Mode::Nt(Nt {
-            seed: seeds.jitter,
-            ..nt
-        }),
+        Mode::Nt(nt) => Mode::Nt(Nt { seed: seeds.jitter, ..nt }),
         mode @ (Mode::None | Mode::Fixed(_) | Mode::Adaptive(_) | Mode::Rtether(_)) => mode,
     };
     let limits = smoothing.config.limits;
@@ -143,10 +140,7 @@ impl<T> Pacer<T> {
 
     pub(super) fn completed(&mut self, now: Instant, done: &Done, frame: &Completed) {
         if let Some(class) = done.frame.class {
-            let sent = Transmission {
-                started_at: done.started_at,
-                attempts: frame.attempts,
-            };
+            let sent = Transmission { started_at: done.started_at, attempts: frame.attempts };
             self.smoother.handle_completion(now, class, sent);
             self.drain();
         }

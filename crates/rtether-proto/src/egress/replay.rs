@@ -72,11 +72,7 @@ pub fn replay(recording: &Recording, layers: &[Layer]) -> Result<Comparison, Rep
     let egress = Egress::new(start, layer(0)?, rate, seeds).map_err(refused(0))?;
     // Same limit as the recording, so that a truncated one is truncated at the same entry.
     let mut egress: Egress<u64> = egress.recorded(recording.entries.len());
-    let mut comparison = Comparison {
-        calls: 0,
-        decisions: 0,
-        first_difference: None,
-    };
+    let mut comparison = Comparison { calls: 0, decisions: 0, first_difference: None };
     let (mut compared, mut layers_used) = (0, 1);
     for entry in &recording.entries {
         let What::Call(call) = entry.what else {

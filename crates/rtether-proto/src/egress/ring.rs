@@ -115,12 +115,7 @@ impl Rings {
         own.begun -= 1;
         let busy = now - frame.since.max(self.cleared_at);
         self.cleared_at = now;
-        Some(Done {
-            ring,
-            frame,
-            started_at: at,
-            busy,
-        })
+        Some(Done { ring, frame, started_at: at, busy })
     }
 
     /// Returns the number of frames in each ring.

@@ -37,25 +37,21 @@ impl Watch {
     /// `seed` selects the collisions that are not seen.
     pub(super) fn new(now: Instant, detector: Detector, seed: u64, rate: BitRate) -> Self {
         match detector {
-            Detector::OwnCollisions {
-                visibility_per_million,
-            } => {
+            Detector::OwnCollisions { visibility_per_million } => {
                 let collisions = OwnCollisions::with_visibility(visibility_per_million, seed);
                 Self::Collisions(collisions)
             }
             Detector::ClearingRate { floor } => Self::Clearing(ClearingRate::new(floor)),
             Detector::Backlog { low, high } => Self::Backlog(Backlog::new(low, high)),
-            Detector::Utilization {
-                threshold_percent,
-                window,
-            } => Self::Utilization(Utilization::new(now, rate, threshold_percent, window)),
+            Detector::Utilization { threshold_percent, window } => {
+                Self::Utilization(Utilization::new(now, rate, threshold_percent, window))
+            }
             Detector::ProbeDelay { excess, epoch } => {
                 Self::Probe(alloc::vec![ProbeDelay::new(now, excess, epoch); PATHS_MAX])
             }
-            Detector::Marks {
-                threshold_percent,
-                window,
-            } => Self::Marks(MarkedShare::new(now, threshold_percent, window)),
+            Detector::Marks { threshold_percent, window } => {
+                Self::Marks(MarkedShare::new(now, threshold_percent, window))
+            }
         }
     }
 
@@ -63,13 +59,9 @@ impl Watch {
     pub(super) fn completed(&mut self, now: Instant, frame: &Completed) -> Option<Signal> {
         Some(match self {
             Self::Collisions(collisions) => collisions.observe(now, frame.attempts),
-            Self::Clearing(clearing) => clearing.observe(
-                now,
-                Cleared {
-                    wire_size: frame.wire_size,
-                    busy: frame.busy,
-                },
-            ),
+            Self::Clearing(clearing) => {
+                clearing.observe(now, Cleared { wire_size: frame.wire_size, busy: frame.busy })
+            }
             Self::Backlog(backlog) => backlog.observe(now, frame.backlog),
             Self::Utilization(utilization) => utilization.observe(now, frame.wire_size),
             Self::Probe(_) | Self::Marks(_) => return None,

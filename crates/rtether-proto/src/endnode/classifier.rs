@@ -70,11 +70,7 @@ pub fn matches(wanted: &HeaderMatch, key: &FrameKey) -> bool {
         && fits(wanted.source, key.source, Prefix::contains)
         && fits(wanted.destination, key.destination, Prefix::contains)
         && fits(wanted.source_port, key.source_port, PortRange::contains)
-        && fits(
-            wanted.destination_port,
-            key.destination_port,
-            PortRange::contains,
-        )
+        && fits(wanted.destination_port, key.destination_port, PortRange::contains)
 }
 
 /// Returns whether there is no condition, or the field exists and satisfies it.
@@ -126,11 +122,7 @@ impl Classifier {
         for rule in &rules {
             check_class(rule.class, table.count())?;
         }
-        Ok(Self {
-            table,
-            rules,
-            icmp_unclassified: false,
-        })
+        Ok(Self { table, rules, icmp_unclassified: false })
     }
 
     /// Sets whether header rules ignore ICMP and `ICMPv6`, as in some switches (catalogue 2d.2).
@@ -150,32 +142,21 @@ impl Classifier {
     /// Returns the class of a frame.
     pub fn classify(&self, key: &FrameKey) -> Classification {
         if let Some(tag) = key.tag {
-            return Classification {
-                class: self.table.class_of(Some(tag.pcp)),
-                basis: Basis::Tag,
-            };
+            return Classification { class: self.table.class_of(Some(tag.pcp)), basis: Basis::Tag };
         }
         let overlooked = self.icmp_unclassified && key.is_icmp();
         let mut numbered = (0_u16..).zip(&self.rules);
         match numbered.find(|(_, rule)| !overlooked && matches(&rule.headers, key)) {
-            Some((number, rule)) => Classification {
-                class: rule.class,
-                basis: Basis::Rule(number),
-            },
-            None => Classification {
-                class: self.table.class_of(None),
-                basis: Basis::Untagged,
-            },
+            Some((number, rule)) => {
+                Classification { class: rule.class, basis: Basis::Rule(number) }
+            }
+            None => Classification { class: self.table.class_of(None), basis: Basis::Untagged },
         }
     }
 }
 
 fn check_class(class: u8, count: u8) -> Result<(), ConfigError> {
-    if class < count {
-        Ok(())
-    } else {
-        Err(ConfigError::ClassOutOfRange { class, count })
-    }
+    if class < count { Ok(()) } else { Err(ConfigError::ClassOutOfRange { class, count }) }
 }
 
 const ICMP: u8 = 1;
@@ -226,10 +207,7 @@ mod tests {
         // Oracle: catalogue S10, the order of the decision.
         let map = QueueMap::new(3, [0, 0, 0, 0, 0, 0, 0, 2]).unwrap();
         let table = PriorityTable::new(map, 1).unwrap();
-        let everything = Rule {
-            class: 2,
-            ..Rule::default()
-        };
+        let everything = Rule { class: 2, ..Rule::default() };
         let port = Rule {
             headers: HeaderMatch {
                 destination_port: Some(PortRange::one(102)),
@@ -238,10 +216,7 @@ mod tests {
             class: 0,
         };
         let classifier = Classifier::new(table, alloc::vec![port, everything]).unwrap();
-        let with_tag = FrameKey {
-            tag: tagged(3).tag,
-            ..udp(102)
-        };
+        let with_tag = FrameKey { tag: tagged(3).tag, ..udp(102) };
         assert_eq!(classifier.classify(&with_tag).class, 0);
         assert_eq!(classifier.classify(&with_tag).basis, Basis::Tag);
         assert_eq!(classifier.classify(&udp(102)).basis, Basis::Rule(0));
@@ -257,30 +232,18 @@ mod tests {
         let key = udp(102);
         let host = |d| IpAddr::from(Ipv4Addr::new(10, 0, 7, d));
         let pairs: [(HeaderMatch, HeaderMatch); 7] = [
-            (
-                rule(|r| r.ethertype = Some(0x0800)),
-                rule(|r| r.ethertype = Some(0x86DD)),
-            ),
+            (rule(|r| r.ethertype = Some(0x0800)), rule(|r| r.ethertype = Some(0x86DD))),
             (
                 rule(|r| r.tos = Some(TosMatch::dscp(46))),
                 rule(|r| r.tos = Some(TosMatch::dscp(45))),
             ),
-            (
-                rule(|r| r.protocol = Some(17)),
-                rule(|r| r.protocol = Some(6)),
-            ),
+            (rule(|r| r.protocol = Some(17)), rule(|r| r.protocol = Some(6))),
             (
                 rule(|r| {
-                    r.source = Some(Prefix {
-                        address: host(9),
-                        bits: 21,
-                    });
+                    r.source = Some(Prefix { address: host(9), bits: 21 });
                 }),
                 rule(|r| {
-                    r.source = Some(Prefix {
-                        address: host(9),
-                        bits: 22,
-                    });
+                    r.source = Some(Prefix { address: host(9), bits: 22 });
                 }),
             ),
             (
@@ -293,16 +256,10 @@ mod tests {
             ),
             (
                 rule(|r| {
-                    r.destination_port = Some(PortRange {
-                        first: 100,
-                        last: 102,
-                    });
+                    r.destination_port = Some(PortRange { first: 100, last: 102 });
                 }),
                 rule(|r| {
-                    r.destination_port = Some(PortRange {
-                        first: 103,
-                        last: 200,
-                    });
+                    r.destination_port = Some(PortRange { first: 103, last: 200 });
                 }),
             ),
         ];
@@ -323,18 +280,13 @@ mod tests {
     #[test]
     fn prefixes_of_both_families() {
         // Oracle: RFC 4291, 2.3; by hand.
-        let link_local = Prefix {
-            address: Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0, 0, 0).into(),
-            bits: 10,
-        };
+        let link_local =
+            Prefix { address: Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0, 0, 0).into(), bits: 10 };
         let address = |head| IpAddr::from(Ipv6Addr::new(head, 1, 2, 3, 4, 5, 6, 7));
         assert!(link_local.contains(address(0xFEBF)));
         assert!(!link_local.contains(address(0xFEC0)));
         assert!(!link_local.contains(Ipv4Addr::LOCALHOST.into()));
-        let any = Prefix {
-            address: Ipv6Addr::LOCALHOST.into(),
-            bits: 0,
-        };
+        let any = Prefix { address: Ipv6Addr::LOCALHOST.into(), bits: 0 };
         assert!(any.contains(address(0xFFFF)));
         assert!(!any.contains(Ipv4Addr::LOCALHOST.into()));
         assert!(!Prefix::host(address(1)).contains(address(2)));
@@ -343,17 +295,11 @@ mod tests {
     #[test]
     fn icmp_may_be_overlooked() {
         // Oracle: catalogue 2d.2: rules cannot match ICMP, tags still work.
-        let rules = alloc::vec![Rule {
-            class: 1,
-            ..Rule::default()
-        }];
+        let rules = alloc::vec![Rule { class: 1, ..Rule::default() }];
         let plain = Classifier::new(PriorityTable::HIGH_LOW, rules).unwrap();
         let blind = plain.clone().icmp_unclassified(true);
         for protocol in [1, 58] {
-            let mut ping = FrameKey {
-                protocol: Some(protocol),
-                ..udp(0)
-            };
+            let mut ping = FrameKey { protocol: Some(protocol), ..udp(0) };
             assert_eq!(plain.classify(&ping).class, 1);
             assert_eq!(blind.classify(&ping).class, 0);
             ping.tag = tagged(7).tag;
@@ -364,10 +310,7 @@ mod tests {
 
     #[test]
     fn classes_exist() {
-        let rule = |class| Rule {
-            class,
-            ..Rule::default()
-        };
+        let rule = |class| Rule { class, ..Rule::default() };
         let make = |rules| Classifier::new(PriorityTable::HIGH_LOW, rules).map(|_| ());
         let wrong = ConfigError::ClassOutOfRange { class: 2, count: 2 };
         assert_eq!(make(alloc::vec![rule(1), rule(2)]), Err(wrong));

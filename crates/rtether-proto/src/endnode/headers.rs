@@ -31,10 +31,7 @@ impl FlowFrame<'_> {
     /// fragment. Participants of RTPS choose group and ports themselves.
     pub fn key(&self) -> FrameKey {
         let over = self.flow.encapsulation;
-        let key = FrameKey {
-            ethertype: Some(over.ethertype()),
-            ..FrameKey::default()
-        };
+        let key = FrameKey { ethertype: Some(over.ethertype()), ..FrameKey::default() };
         let Some(protocol) = over.protocol() else {
             return key;
         };

@@ -183,10 +183,7 @@ impl fmt::Display for ConfigError {
                 write!(f, "{found} rules; {} are possible", Classifier::MAX_RULES)
             }
             Self::RingCount { found } => {
-                write!(
-                    f,
-                    "{found} hardware queues; 1 to the number of classes are possible"
-                )
+                write!(f, "{found} hardware queues; 1 to the number of classes are possible")
             }
             Self::NegativeTime => f.write_str("a negative time"),
         }

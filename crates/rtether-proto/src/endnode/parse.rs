@@ -90,10 +90,7 @@ pub struct MalformedCounters {
 impl MalformedCounters {
     /// Returns counters from external counts, in the order of [`MalformedReason::ALL`].
     pub const fn of(well_formed: u64, by_reason: [u64; MalformedReason::ALL.len()]) -> Self {
-        Self {
-            well_formed,
-            by_reason,
-        }
+        Self { well_formed, by_reason }
     }
 
     /// Counts a frame.
@@ -173,21 +170,7 @@ fn read(frame: &[u8], key: &mut FrameKey) -> Read<()> {
 
 fn read_ipv4(frame: &[u8], start: usize, key: &mut FrameKey) -> Read<()> {
     let header: [u8; 20] = octets(frame, start, MalformedReason::ShortIpHeader)?;
-    let [
-        first,
-        tos,
-        l0,
-        l1,
-        _,
-        _,
-        f0,
-        f1,
-        _,
-        protocol,
-        _,
-        _,
-        addresses @ ..,
-    ] = header;
+    let [first, tos, l0, l1, _, _, f0, f1, _, protocol, _, _, addresses @ ..] = header;
     if first >> 4 != 4 {
         return fail(MalformedReason::WrongIpVersion, start);
     }
@@ -205,11 +188,7 @@ fn read_ipv4(frame: &[u8], start: usize, key: &mut FrameKey) -> Read<()> {
         return fail(MalformedReason::IpPacketLength, start);
     };
     let is_first = u16::from_be_bytes([f0, f1]) & FRAGMENT_OFFSET_V4 == 0;
-    if is_first {
-        read_ports(packet, start + header_len, protocol, key)
-    } else {
-        Ok(())
-    }
+    if is_first { read_ports(packet, start + header_len, protocol, key) } else { Ok(()) }
 }
 
 fn read_ipv6(frame: &[u8], start: usize, key: &mut FrameKey) -> Read<()> {
@@ -296,10 +275,7 @@ pub(super) const fn is_tag(kind: u16) -> bool {
 /// Hop-by-hop, routing, fragment, authentication, destination options, mobility, host identity and
 /// shim6 (IANA, IPv6 extension header types). An encrypted payload (50) ends the chain.
 const fn is_extension(next: u8) -> bool {
-    matches!(
-        next,
-        HOP_BY_HOP | 43 | FRAGMENT | AUTHENTICATION | 60 | 135 | 139 | 140
-    )
+    matches!(next, HOP_BY_HOP | 43 | FRAGMENT | AUTHENTICATION | 60 | 135 | 139 | 140)
 }
 
 /// TCP, UDP, DCCP, SCTP and UDP-Lite begin with two ports.

@@ -62,18 +62,10 @@ impl<F> StackInstances<F> {
         let class = self.queues.queue_for(class);
         let cost = cost.max(Duration::ZERO);
         let remaining = cost;
-        let job = Job {
-            frame,
-            cost,
-            remaining,
-        };
+        let job = Job { frame, cost, remaining };
         if let Err(Job { frame, .. }) = self.queues.offer(now, job, class) {
             let place = QueueKind::Queue;
-            self.events.push(Event::Dropped {
-                frame,
-                class,
-                place,
-            });
+            self.events.push(Event::Dropped { frame, class, place });
             return;
         }
         match self.running {
@@ -81,10 +73,7 @@ impl<F> StackInstances<F> {
             Some(running) if running.class < class && !self.is_done(now) => {
                 self.suspend(now);
                 self.preemptions += 1;
-                self.events.push(Event::Preempted {
-                    class: running.class,
-                    by: class,
-                });
+                self.events.push(Event::Preempted { class: running.class, by: class });
                 self.start(now);
             }
             Some(_) => {}
@@ -137,9 +126,7 @@ impl<F> StackInstances<F> {
 
     /// Returns the frame in service and its completion time, if no other frame can interrupt it.
     pub fn certain(&self) -> Option<(&F, Instant)> {
-        let running = self
-            .running
-            .filter(|running| running.class == self.queues.top())?;
+        let running = self.running.filter(|running| running.class == self.queues.top())?;
         let job = self.queues.head(running.class)?;
         Some((&job.frame, after(running.since, job.remaining)))
     }
@@ -184,9 +171,8 @@ impl<F> StackInstances<F> {
             assert_eq!(self.running(), highest, "the highest class runs");
         }
         assert_eq!(self.running.is_some(), highest.is_some(), "never idle");
-        let jobs: Vec<&Job<F>> = (0..=self.queues.top())
-            .filter_map(|class| self.queues.head(class))
-            .collect();
+        let jobs: Vec<&Job<F>> =
+            (0..=self.queues.top()).filter_map(|class| self.queues.head(class)).collect();
         for job in jobs {
             let is_partial = Duration::ZERO <= job.remaining && job.remaining <= job.cost;
             assert!(is_partial, "service left is between none and all");
@@ -209,10 +195,7 @@ impl<F> StackInstances<F> {
     }
 
     fn start(&mut self, now: Instant) {
-        self.running = self
-            .queues
-            .highest_of_all()
-            .map(|class| Running { class, since: now });
+        self.running = self.queues.highest_of_all().map(|class| Running { class, since: now });
     }
 
     fn suspend(&mut self, now: Instant) {

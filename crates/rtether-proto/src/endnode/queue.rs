@@ -80,11 +80,7 @@ impl<T> Fifo<T> {
         if limit == 0 {
             return Err(ConfigError::ZeroLimit);
         }
-        Ok(Self {
-            items: VecDeque::new(),
-            limit,
-            most: limit,
-        })
+        Ok(Self { items: VecDeque::new(), limit, most: limit })
     }
 
     pub(super) fn len(&self) -> u32 {
@@ -130,9 +126,7 @@ impl<T> ClassQueues<T> {
     /// Creates empty queues, one for each limit.
     pub(super) fn new(limits: &[u32]) -> Result<Self, ConfigError> {
         if limits.is_empty() || limits.len() > MAX_CLASSES {
-            return Err(ConfigError::QueueCount {
-                found: limits.len(),
-            });
+            return Err(ConfigError::QueueCount { found: limits.len() });
         }
         let fifos = limits.iter().map(|&limit| Fifo::new(limit));
         Ok(Self {
@@ -305,18 +299,12 @@ pub(super) struct Events<F> {
 
 impl<F> Events<F> {
     pub(super) const fn new() -> Self {
-        Self {
-            queue: VecDeque::new(),
-            lost: 0,
-        }
+        Self { queue: VecDeque::new(), lost: 0 }
     }
 
     /// Starts a call: events not fetched are discarded and counted.
     pub(super) fn begin(&mut self) {
-        debug_assert!(
-            self.queue.is_empty(),
-            "events are drained before the next call"
-        );
+        debug_assert!(self.queue.is_empty(), "events are drained before the next call");
         let left = u64::try_from(self.queue.len()).unwrap_or(u64::MAX);
         self.lost = self.lost.saturating_add(left);
         self.queue.clear();

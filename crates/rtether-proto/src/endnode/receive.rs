@@ -45,10 +45,7 @@ pub struct ReceiveQueues<F> {
 impl<F> ReceiveQueues<F> {
     /// Creates empty queues. The idle clock of algorithm C starts at time zero.
     pub fn new(config: &ReceiveConfig) -> Result<Self, ConfigError> {
-        if let ReceiveSelection::LowFlag {
-            idle_release: Some(span),
-            ..
-        } = config.selection
+        if let ReceiveSelection::LowFlag { idle_release: Some(span), .. } = config.selection
             && span.is_negative()
         {
             return Err(ConfigError::NegativeTime);
@@ -73,18 +70,10 @@ impl<F> ReceiveQueues<F> {
         if self.input.is_full() {
             self.input_stats.dropped += 1;
             let place = QueueKind::Input;
-            self.events.push(Event::Dropped {
-                frame,
-                class,
-                place,
-            });
+            self.events.push(Event::Dropped { frame, class, place });
             return;
         }
-        self.input.push(Waiting {
-            item: frame,
-            class,
-            since: now,
-        });
+        self.input.push(Waiting { item: frame, class, since: now });
         self.input_stats.accepted += 1;
         self.input_stats.note_depth(self.input.len());
     }
@@ -201,11 +190,7 @@ impl<F> ReceiveQueues<F> {
             self.note_idle(since);
             if let Err(frame) = self.queues.offer(since, item, class) {
                 let place = QueueKind::Queue;
-                self.events.push(Event::Dropped {
-                    frame,
-                    class,
-                    place,
-                });
+                self.events.push(Event::Dropped { frame, class, place });
             }
         }
         self.input_stats.note_depth(0);
@@ -229,20 +214,15 @@ impl<F> ReceiveQueues<F> {
         let queue = match (self.low, low_turn) {
             (Low::Off, _) => (!self.queues.is_empty(top)).then_some(top)?,
             (_, LowTurn::AllQueues) => self.queues.highest_of_all()?,
-            (_, LowTurn::BelowTop) => self
-                .queues
-                .highest(0..top)
-                .or_else(|| self.queues.highest_of_all())?,
+            (_, LowTurn::BelowTop) => {
+                self.queues.highest(0..top).or_else(|| self.queues.highest_of_all())?
+            }
         };
         if self.low == Low::Idle && queue != top {
             self.queues.stats_mut(queue).idle_releases += 1;
             self.events.push(Event::IdleRelease { queue });
         }
-        self.low = if self.low == Low::Off {
-            Low::Turn
-        } else {
-            Low::Off
-        };
+        self.low = if self.low == Low::Off { Low::Turn } else { Low::Off };
         if queue == top {
             self.last_top = now;
         }

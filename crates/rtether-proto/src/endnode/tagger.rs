@@ -66,11 +66,7 @@ mod tests {
     use super::*;
 
     fn tag(pcp: u8, dei: bool, vid: u16) -> Tag {
-        Tag {
-            pcp: Pcp::new(pcp).unwrap(),
-            dei,
-            vid: Vid::new(vid).unwrap(),
-        }
+        Tag { pcp: Pcp::new(pcp).unwrap(), dei, vid: Vid::new(vid).unwrap() }
     }
 
     #[test]
@@ -86,9 +82,7 @@ mod tests {
     fn outermost_tag_goes_first() {
         // Oracle: IEEE 802.1ad: the service tag, 0x88A8, is outside.
         let mut frame: Vec<u8> = (0..12)
-            .chain([
-                0x88, 0xA8, 0x60, 0x0A, 0x81, 0x00, 0xE0, 0x14, 0x08, 0x00, 0x45,
-            ])
+            .chain([0x88, 0xA8, 0x60, 0x0A, 0x81, 0x00, 0xE0, 0x14, 0x08, 0x00, 0x45])
             .collect();
         assert_eq!(pop_tag(&mut frame), Some(tag(3, false, 10)));
         assert_eq!(pop_tag(&mut frame), Some(tag(7, false, 20)));
@@ -101,18 +95,13 @@ mod tests {
         // Oracle: IEEE 802.3-2022, 3.1.1: addresses and EtherType are 14 octets, a tag 4 more.
         for len in 0..14 {
             let mut short = alloc::vec![0x81; len];
-            assert_eq!(
-                push_tag(&mut short, tag(0, false, 0)),
-                Err(TagError { len })
-            );
+            assert_eq!(push_tag(&mut short, tag(0, false, 0)), Err(TagError { len }));
             assert_eq!(pop_tag(&mut short), None);
             assert_eq!(short.len(), len);
         }
         let mut cut: Vec<u8> = (0..12).chain([0x81, 0x00, 0x20, 0x01, 0x08]).collect();
         assert_eq!(pop_tag(&mut cut), None);
-        let mut reserved: Vec<u8> = (0..12)
-            .chain([0x81, 0x00, 0x2F, 0xFF, 0x08, 0x00])
-            .collect();
+        let mut reserved: Vec<u8> = (0..12).chain([0x81, 0x00, 0x2F, 0xFF, 0x08, 0x00]).collect();
         assert_eq!(pop_tag(&mut reserved), None);
         assert_eq!(reserved.len(), 18);
     }

@@ -112,9 +112,9 @@ impl<F> TransmitQueues<F> {
                 return Err(ConfigError::RingCount { found: count });
             }
             TransmitStrategy::Rings { count } => (by_class, usize::from(count)),
-            TransmitStrategy::Strict {
-                idle_release: Some(span),
-            } if span.is_negative() => return Err(ConfigError::NegativeTime),
+            TransmitStrategy::Strict { idle_release: Some(span) } if span.is_negative() => {
+                return Err(ConfigError::NegativeTime);
+            }
             TransmitStrategy::Selection(selection) if !selection.uses_queues() => {
                 return Err(ConfigError::SelectionWithoutQueues);
             }
@@ -135,11 +135,7 @@ impl<F> TransmitQueues<F> {
             not_before: None,
             classes,
             // The single queue of the FIFO strategy is neither high nor low.
-            high_from: if config.strategy == TransmitStrategy::Fifo {
-                0
-            } else {
-                high_from
-            },
+            high_from: if config.strategy == TransmitStrategy::Fifo { 0 } else { high_from },
             ring_limit: config.ring_limit,
             ring_most: config.ring_limit,
             rings: alloc::vec![Ring::default(); rings],
@@ -185,11 +181,7 @@ impl<F> TransmitQueues<F> {
         let item = Item { frame, class, size };
         if let Err(Item { frame, class, .. }) = self.queues.offer(now, item, class) {
             let (class, place) = (class.min(self.classes - 1), QueueKind::Queue);
-            self.events.push(Event::Dropped {
-                frame,
-                class,
-                place,
-            });
+            self.events.push(Event::Dropped { frame, class, place });
         }
         self.fill(now);
     }
@@ -228,10 +220,7 @@ impl<F> TransmitQueues<F> {
         if let Some(time) = self.not_before {
             return Some((time, Timeout::Selection));
         }
-        let TransmitStrategy::Strict {
-            idle_release: Some(span),
-        } = self.strategy
-        else {
+        let TransmitStrategy::Strict { idle_release: Some(span) } = self.strategy else {
             return None;
         };
         let can_enter = self.has_room(0) && self.queues.highest(0..self.high_from).is_some();
@@ -340,10 +329,7 @@ impl<F> TransmitQueues<F> {
     }
 
     fn begin(&mut self, now: Instant) -> Instant {
-        debug_assert!(
-            self.entered.is_empty(),
-            "frames are drained before the next call"
-        );
+        debug_assert!(self.entered.is_empty(), "frames are drained before the next call");
         self.events.begin();
         self.clock.advance(now)
     }

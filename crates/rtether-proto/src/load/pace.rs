@@ -16,11 +16,7 @@ pub struct Pacer {
 impl Pacer {
     /// Returns a pacer whose first packet is due at once; `None` for a rate of zero.
     pub fn new(rate: BitRate, slack: Duration, now: Instant) -> Option<Self> {
-        (rate.as_bps() > 0).then_some(Self {
-            rate,
-            slack,
-            next: now,
-        })
+        (rate.as_bps() > 0).then_some(Self { rate, slack, next: now })
     }
 
     /// Returns when a packet of `size` may be sent, and counts it as sent then.

@@ -89,12 +89,7 @@ impl Hello {
         if octets[..4] != HELLO || octets[4] != VERSION || octets[6] > DSCP_MAX {
             return Err(Malformed);
         }
-        Ok(Self {
-            wish,
-            dscp: octets[6],
-            session: number(octets, 8),
-            size: number(octets, 16),
-        })
+        Ok(Self { wish, dscp: octets[6], session: number(octets, 8), size: number(octets, 16) })
     }
 }
 
@@ -222,10 +217,9 @@ impl Datagram {
     /// If the payload is not a load datagram.
     pub fn read(payload: &[u8]) -> Result<Self, Malformed> {
         match payload.get(..DATAGRAM_MIN) {
-            Some(head) if head[..4] == DATAGRAM => Ok(Self {
-                session: number(head, 4),
-                sequence: number(head, 12),
-            }),
+            Some(head) if head[..4] == DATAGRAM => {
+                Ok(Self { session: number(head, 4), sequence: number(head, 12) })
+            }
             Some(_) | None => Err(Malformed),
         }
     }
@@ -283,18 +277,11 @@ mod tests {
     #[test]
     fn the_first_octets_are_as_the_table_says() {
         // Oracle: the table of this module.
-        let hello = Hello {
-            wish: Wish::Download,
-            dscp: 10,
-            session: 0x0102_0304_0506_0708,
-            size: 5,
-        };
+        let hello =
+            Hello { wish: Wish::Download, dscp: 10, session: 0x0102_0304_0506_0708, size: 5 };
         let octets = hello.write();
         assert_eq!(octets[..8], *b"RTLH\x01\x02\x0a\0");
-        assert_eq!(
-            octets[8..],
-            [1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 0, 0, 0, 0, 5]
-        );
+        assert_eq!(octets[8..], [1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 0, 0, 0, 0, 5]);
         let mut other = octets;
         other[4] = 2;
         assert_eq!(Hello::read(&other), Err(Malformed));

@@ -65,10 +65,7 @@ impl Credit {
             self.queues[usize::from(queue)].sent_until = now;
         }
         let mut wake: Option<Instant> = None;
-        for queue in (0..self.count)
-            .rev()
-            .filter(|&queue| waiting.has_frame(queue))
-        {
+        for queue in (0..self.count).rev().filter(|&queue| waiting.has_frame(queue)) {
             let shaped = &mut self.queues[usize::from(queue)];
             let ready_at = shaped.ready_at(waiting.head_since(queue));
             if ready_at <= now {

@@ -122,10 +122,7 @@ mod tests {
         let mut octets = [0; 2];
         for (queue, size) in &sent[..600] {
             octets[usize::from(*queue)] += size;
-            assert!(
-                octets[1].abs_diff(2 * octets[0]) <= 2 * 1_500 + 3_000,
-                "{octets:?}"
-            );
+            assert!(octets[1].abs_diff(2 * octets[0]) <= 2 * 1_500 + 3_000, "{octets:?}");
         }
     }
 

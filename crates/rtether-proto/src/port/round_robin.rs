@@ -29,10 +29,7 @@ impl RoundRobin {
 
     /// The same with a strict queue above the others.
     pub(super) const fn below_strict(weights: [u8; 8], queues: u8) -> Self {
-        Self {
-            strict: Some(queues - 1),
-            ..Self::new(weights, queues - 1)
-        }
+        Self { strict: Some(queues - 1), ..Self::new(weights, queues - 1) }
     }
 
     /// Returns the queue to send from.

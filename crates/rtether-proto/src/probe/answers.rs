@@ -34,11 +34,7 @@ impl Answers {
     /// Creates the answering side for a link of this rate.
     pub fn new(now: Instant, rate: BitRate) -> Self {
         let every = wire::occupancy(wire::MIN_FRAME + TAG, rate) * SHARE;
-        Self {
-            every,
-            saved: every * BURST,
-            updated_at: now,
-        }
+        Self { every, saved: every * BURST, updated_at: now }
     }
 
     /// Turns a probe into its answer, in place; `received_at` and `now` are by this host's clock.
@@ -73,11 +69,7 @@ mod tests {
 
     fn request() -> [u8; SIZE_MIN] {
         let mut payload = [0; SIZE_MIN];
-        let request = Message {
-            session: 7,
-            sequence: 8,
-            kind: Kind::Request,
-        };
+        let request = Message { session: 7, sequence: 8, kind: Kind::Request };
         assert!(request.write(&mut payload));
         payload
     }

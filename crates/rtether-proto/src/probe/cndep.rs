@@ -120,10 +120,7 @@ impl core::error::Error for Malformed {}
 impl<'a> Packet<'a> {
     /// Parses a datagram.
     pub fn parse(datagram: &'a [u8], profile: &Profile) -> Result<Self, Malformed> {
-        let foreign = Malformed {
-            fault: Fault::BadFormat,
-            sequence: None,
-        };
+        let foreign = Malformed { fault: Fault::BadFormat, sequence: None };
         let [start, code, rest @ .., end] = datagram else {
             return Err(foreign);
         };
@@ -135,10 +132,7 @@ impl<'a> Packet<'a> {
             (true, [sequence, data @ ..]) => (*sequence, data),
             (true, []) => return Err(foreign),
         };
-        let wrong = |fault| Malformed {
-            fault,
-            sequence: Some(sequence),
-        };
+        let wrong = |fault| Malformed { fault, sequence: Some(sequence) };
         let index = profile.codes.iter().position(|known| known == code);
         let body = match (index.ok_or(wrong(Fault::UnknownCode))?, data) {
             (0, []) => Body::Test,
@@ -202,11 +196,7 @@ impl Board {
     pub fn define(&mut self, id: u8, value: &[u8], is_writable: bool) {
         self.parameters.retain(|parameter| parameter.id != id);
         let value = value[..value.len().min(VALUE_MAX)].to_vec();
-        self.parameters.push(Parameter {
-            id,
-            value,
-            is_writable,
-        });
+        self.parameters.push(Parameter { id, value, is_writable });
     }
 
     /// Appends the answer to a datagram to `out`; returns `false` if there is none.
@@ -232,10 +222,7 @@ impl Board {
                     Err(fault) => (packet.sequence, fault),
                 }
             }
-            Err(Malformed {
-                fault,
-                sequence: Some(sequence),
-            }) => (sequence, fault),
+            Err(Malformed { fault, sequence: Some(sequence) }) => (sequence, fault),
             Err(_) => {
                 self.unanswered += 1;
                 return false;

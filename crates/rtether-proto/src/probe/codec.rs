@@ -72,21 +72,15 @@ impl Codec {
     pub fn write(&self, request: Request, payload: &mut Vec<u8>) {
         match self {
             Self::Message { session } => {
-                let message = Message {
-                    session: *session,
-                    sequence: request.sequence,
-                    kind: Kind::Request,
-                };
+                let message =
+                    Message { session: *session, sequence: request.sequence, kind: Kind::Request };
                 if payload.len() < message::SIZE_MIN {
                     payload.resize(message::SIZE_MIN, 0);
                 }
                 message.write(payload);
             }
             Self::Icmp { identifier } => {
-                let echo = Echo {
-                    identifier: *identifier,
-                    sequence: low(request.sequence),
-                };
+                let echo = Echo { identifier: *identifier, sequence: low(request.sequence) };
                 if payload.len() < icmp::HEADER {
                     payload.resize(icmp::HEADER, 0);
                 }
@@ -149,11 +143,7 @@ impl Codec {
             return None;
         };
         let mut payload = [0; message::SIZE_MIN];
-        let message = Message {
-            session: *session,
-            sequence: 0,
-            kind: Kind::Wake,
-        };
+        let message = Message { session: *session, sequence: 0, kind: Kind::Wake };
         message.write(&mut payload).then_some(payload)
     }
 }
@@ -170,10 +160,7 @@ mod tests {
     use super::*;
     use crate::probe::cndep::Board;
 
-    const REQUEST: Request = Request {
-        sequence: 0x1_2345,
-        series: 0,
-    };
+    const REQUEST: Request = Request { sequence: 0x1_2345, series: 0 };
 
     #[test]
     fn answers_of_each_format_are_recognized() {
@@ -197,10 +184,7 @@ mod tests {
 
     #[test]
     fn a_board_answers_what_was_asked() {
-        let profile = Profile {
-            has_sequence: true,
-            ..Profile::DEFAULT
-        };
+        let profile = Profile { has_sequence: true, ..Profile::DEFAULT };
         let mut board = Board::default();
         board.define(1, &[5], true);
         for (command, expected) in [

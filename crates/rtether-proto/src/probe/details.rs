@@ -132,11 +132,7 @@ mod tests {
     use super::*;
 
     fn message() -> Message {
-        Message {
-            session: 1,
-            sequence: 2,
-            kind: Kind::Request,
-        }
+        Message { session: 1, sequence: 2, kind: Kind::Request }
     }
 
     #[test]
@@ -147,10 +143,7 @@ mod tests {
         assert_eq!(Message::parse(&payload), Ok(message()));
         assert_eq!(
             Details::parse(&payload),
-            Some(Details {
-                clock_error_us: Some(0),
-                ..Details::default()
-            })
+            Some(Details { clock_error_us: Some(0), ..Details::default() })
         );
         assert!(!ask(&mut payload[..SIZE - 1]));
         assert_eq!(Details::parse(&payload[..SIZE - 1]), None);

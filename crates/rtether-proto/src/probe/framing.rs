@@ -50,12 +50,7 @@ pub struct Deframer {
 impl Deframer {
     /// Creates a deframer for payloads of up to `max` octets; it holds at most one of them.
     pub fn new(max: usize) -> Self {
-        Self {
-            buffer: vec![0; HEADER + max],
-            start: 0,
-            end: 0,
-            max,
-        }
+        Self { buffer: vec![0; HEADER + max], start: 0, end: 0, max }
     }
 
     /// Returns the buffer for the next octets of the stream; it is not empty after [`Self::poll`]

@@ -51,9 +51,8 @@ pub fn answer(message: &mut [u8]) -> Result<(), Malformed> {
 }
 
 fn parse(message: &[u8], kind: u8) -> Result<Echo, Malformed> {
-    let head: &[u8; HEADER] = message
-        .first_chunk()
-        .ok_or(Malformed::TooShort { len: message.len() })?;
+    let head: &[u8; HEADER] =
+        message.first_chunk().ok_or(Malformed::TooShort { len: message.len() })?;
     if head[0] != kind {
         return Err(Malformed::Foreign { offset: 0 });
     }
@@ -102,10 +101,7 @@ mod tests {
     fn a_request_by_hand() {
         // 0800 + 1234 + 0001 + 6100 = 7b35; its complement is 84ca.
         let mut message = [0, 0, 0, 0, 0, 0, 0, 0, 0x61];
-        let echo = Echo {
-            identifier: 0x1234,
-            sequence: 1,
-        };
+        let echo = Echo { identifier: 0x1234, sequence: 1 };
         assert!(write_request(&mut message, echo));
         assert_eq!(message, [8, 0, 0x84, 0xCA, 0x12, 0x34, 0, 1, 0x61]);
         answer(&mut message).unwrap();

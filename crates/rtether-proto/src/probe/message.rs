@@ -84,9 +84,8 @@ impl core::error::Error for Malformed {}
 impl Message {
     /// Parses the header of a payload.
     pub fn parse(payload: &[u8]) -> Result<Self, Malformed> {
-        let head: &[u8; SIZE_MIN] = payload
-            .first_chunk()
-            .ok_or(Malformed::TooShort { len: payload.len() })?;
+        let head: &[u8; SIZE_MIN] =
+            payload.first_chunk().ok_or(Malformed::TooShort { len: payload.len() })?;
         for (offset, expected) in [(0, MAGIC[0]), (1, MAGIC[1]), (2, VERSION)] {
             if head[offset] != expected {
                 return Err(Malformed::Foreign { offset });
@@ -106,11 +105,7 @@ impl Message {
             3 => Kind::Wake,
             _ => return Err(Malformed::Foreign { offset: KIND_AT }),
         };
-        Ok(Self {
-            session: word(4),
-            sequence: word(8),
-            kind,
-        })
+        Ok(Self { session: word(4), sequence: word(8), kind })
     }
 
     /// Writes the header, without the flag for details; the octets behind it are unchanged. Returns
@@ -147,10 +142,7 @@ pub fn answer(payload: &mut [u8], received_at: Instant, now: Instant) -> Result<
     if request.kind != Kind::Request {
         return Err(Malformed::Foreign { offset: 3 });
     }
-    let kind = Kind::Reply {
-        hold: now - received_at,
-        received_at,
-    };
+    let kind = Kind::Reply { hold: now - received_at, received_at };
     Message { kind, ..request }.write(payload);
     Ok(())
 }
@@ -166,18 +158,9 @@ mod tests {
     #[test]
     fn a_reply_by_hand() {
         let mut payload = [0xAA; 26];
-        let request = Message {
-            session: 0x0102_0304,
-            sequence: 5,
-            kind: Kind::Request,
-        };
+        let request = Message { session: 0x0102_0304, sequence: 5, kind: Kind::Request };
         assert!(request.write(&mut payload));
-        answer(
-            &mut payload,
-            Instant::from_ps(7_000),
-            Instant::from_ps(259_000),
-        )
-        .unwrap();
+        answer(&mut payload, Instant::from_ps(7_000), Instant::from_ps(259_000)).unwrap();
         assert_eq!(
             payload,
             [
@@ -192,14 +175,8 @@ mod tests {
 
     #[test]
     fn what_is_no_message_says_where() {
-        assert_eq!(
-            Message::parse(&[0x72; 23]),
-            Err(Malformed::TooShort { len: 23 })
-        );
-        assert_eq!(
-            Message::parse(&[0x72; 24]),
-            Err(Malformed::Foreign { offset: 1 })
-        );
+        assert_eq!(Message::parse(&[0x72; 23]), Err(Malformed::TooShort { len: 23 }));
+        assert_eq!(Message::parse(&[0x72; 24]), Err(Malformed::Foreign { offset: 1 }));
     }
 
     proptest! {

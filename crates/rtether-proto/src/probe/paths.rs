@@ -136,11 +136,8 @@ impl Paths {
             Some((number, path, request))
         })?;
         let mut payload = [0; SIZE_MIN];
-        let message = Message {
-            session: path.session,
-            sequence: request.sequence,
-            kind: Kind::Request,
-        };
+        let message =
+            Message { session: path.session, sequence: request.sequence, kind: Kind::Request };
         message.write(&mut payload);
         self.counters.sent += 1;
         Some((number, payload))
@@ -187,9 +184,8 @@ impl Paths {
         };
         let departed_at = path.departures[index].1;
         let [there, here] = [received_at, departed_at].map(|at| at.since_start().as_ps());
-        let delay = there
-            .checked_sub(here)
-            .filter(|delay| (-DELAY_MAX_PS..=DELAY_MAX_PS).contains(delay));
+        let delay =
+            there.checked_sub(here).filter(|delay| (-DELAY_MAX_PS..=DELAY_MAX_PS).contains(delay));
         let Some(delay) = delay else {
             return Outcome::Malformed;
         };
@@ -258,10 +254,7 @@ impl Paths {
                 // The loss was reported before.
                 Event::Late { .. } | Event::Duplicate(_) => continue,
             };
-            self.events.push_back(Observation {
-                path: number,
-                delay: observed,
-            });
+            self.events.push_back(Observation { path: number, delay: observed });
         }
     }
 }
@@ -274,10 +267,8 @@ mod tests {
     use rtether_model::quantity::BitRate;
     use std::vec::Vec;
 
-    const CONFIG: PathConfig = PathConfig {
-        every: Duration::from_ms(10),
-        timeout: Duration::from_ms(100),
-    };
+    const CONFIG: PathConfig =
+        PathConfig { every: Duration::from_ms(10), timeout: Duration::from_ms(100) };
 
     fn at(us: i64) -> Instant {
         Instant::ZERO + Duration::from_us(us)
@@ -318,11 +309,7 @@ mod tests {
     fn delays_begin_on_the_line_and_end_with_the_peer() {
         let mut paths = paths(2);
         let first = send(&mut paths, at(0), Duration::from_ms(3));
-        assert_eq!(
-            first.len(),
-            1,
-            "the second path begins half an interval later"
-        );
+        assert_eq!(first.len(), 1, "the second path begins half an interval later");
         let second = send(&mut paths, at(5_000), Duration::ZERO);
         assert_eq!((first[0].0, second[0].0), (0, 1));
         let answer = answered(&first[0].1, at(3_250));
@@ -360,18 +347,13 @@ mod tests {
         }
         // Sent at 10, 20, .. 890 ms, lost 101 ms later.
         assert_eq!((counted, last), (89, 991));
-        let PathCounters {
-            sent, lost, absent, ..
-        } = paths.counters();
+        let PathCounters { sent, lost, absent, .. } = paths.counters();
         // Those sent at 10 to 2890 ms are lost.
         assert_eq!((sent, lost, absent), (301, 289, 200));
         // A peer that is back counts at once.
         let sent = send(&mut paths, at(3_010_000), Duration::ZERO);
         let answer = answered(&sent[0].1, at(3_010_100));
-        assert_eq!(
-            paths.handle_answer(at(3_010_200), 0, &answer),
-            Outcome::Taken
-        );
+        assert_eq!(paths.handle_answer(at(3_010_200), 0, &answer), Outcome::Taken);
         assert_eq!(observed(&mut paths), [(0, Some(1_000_100))]);
     }
 

@@ -222,10 +222,7 @@ impl Prober {
         if self.slots.len() == self.window {
             self.slots.pop_front();
         }
-        self.slots.push_back(Slot {
-            sent_at: now,
-            state: State::Pending,
-        });
+        self.slots.push_back(Slot { sent_at: now, state: State::Pending });
         self.next += 1;
         self.pending += 1;
         self.counters.sent += 1;
@@ -270,17 +267,11 @@ impl Prober {
                 self.counters.late += 1;
                 self.complete(now);
                 self.events.push_back(Event::Lost(request));
-                Event::Late {
-                    request,
-                    round_trip,
-                }
+                Event::Late { request, round_trip }
             }
             State::Lost => {
                 self.counters.late += 1;
-                Event::Late {
-                    request,
-                    round_trip,
-                }
+                Event::Late { request, round_trip }
             }
             State::Answered => {
                 self.counters.duplicates += 1;
@@ -359,12 +350,7 @@ impl Prober {
     pub fn invariants(&self) {
         let of = |state| self.slots.iter().filter(|s| s.state == state).count();
         assert_eq!(of(State::Pending), self.pending as usize);
-        let Counters {
-            sent,
-            answered,
-            lost,
-            ..
-        } = self.counters;
+        let Counters { sent, answered, lost, .. } = self.counters;
         assert_eq!(sent, answered + lost + u64::from(self.pending));
         assert!(self.slots.len() <= self.window);
         let first = self.slots.iter().position(|s| s.state == State::Pending);
@@ -404,10 +390,7 @@ impl Prober {
     }
 
     fn request(&self, sequence: u32) -> Request {
-        Request {
-            sequence,
-            series: sequence / self.config.samples,
-        }
+        Request { sequence, series: sequence / self.config.samples }
     }
 
     fn index_of(&self, sequence: u32) -> Option<usize> {

@@ -23,11 +23,7 @@ fn run(config: Config, fates: &[Fate]) -> (Prober, Vec<Event>, Vec<Instant>) {
     while !prober.is_finished() {
         while let Some(request) = prober.poll_transmit(now) {
             let mut payload = [0; 40];
-            let message = Message {
-                session: 9,
-                sequence: request.sequence,
-                kind: Kind::Request,
-            };
+            let message = Message { session: 9, sequence: request.sequence, kind: Kind::Request };
             assert!(message.write(&mut payload));
             let fate = &fates[usize::try_from(request.sequence).unwrap() % fates.len()];
             for &round_trip in fate {
@@ -86,11 +82,7 @@ fn a_known_delay_is_measured_exactly() {
 
 #[test]
 fn adaptive_sending_waits_for_the_reply_or_the_loss() {
-    let config = Config {
-        interval: Interval::Adaptive,
-        series: 1,
-        ..CONFIG
-    };
+    let config = Config { interval: Interval::Adaptive, series: 1, ..CONFIG };
     let (prober, _, sent) = run(config, &[vec![us(30)], vec![], vec![us(40)]]);
     let lost = Instant::ZERO + us(530) + Duration::from_ps(1);
     assert_eq!(sent, [Instant::ZERO, Instant::ZERO + us(30), lost]);
@@ -100,17 +92,8 @@ fn adaptive_sending_waits_for_the_reply_or_the_loss() {
 #[test]
 fn oddities_are_told_apart() {
     // Lost and late; answered twice; overtaken by the next.
-    let fates = [
-        vec![us(700)],
-        vec![us(10), us(20)],
-        vec![us(200)],
-        vec![us(50)],
-    ];
-    let config = Config {
-        series: 1,
-        samples: 8,
-        ..CONFIG
-    };
+    let fates = [vec![us(700)], vec![us(10), us(20)], vec![us(200)], vec![us(50)]];
+    let config = Config { series: 1, samples: 8, ..CONFIG };
     let (prober, ..) = run(config, &fates);
     let counters = prober.counters();
     assert_eq!((counters.answered, counters.lost), (6, 2));
@@ -132,11 +115,7 @@ fn a_late_host_leaves_points_of_the_grid_out() {
 
 #[test]
 fn sixteen_bits_are_enough_for_a_window() {
-    let config = Config {
-        series: 1,
-        samples: 70_000,
-        ..CONFIG
-    };
+    let config = Config { series: 1, samples: 70_000, ..CONFIG };
     let mut prober = Prober::new(config, Instant::ZERO).unwrap();
     let mut now = Instant::ZERO;
     for sequence in 0..65_540 {

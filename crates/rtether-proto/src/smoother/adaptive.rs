@@ -110,9 +110,7 @@ impl AdaptiveLaw {
 
     /// The part of the procedure *smoothing* that deals with a bulk packet at the head.
     pub(super) fn permits(&mut self, now: Instant, log: &mut Log) -> bool {
-        let is_held = self
-            .congested_at
-            .is_some_and(|at| now - at <= self.parameters.hold);
+        let is_held = self.congested_at.is_some_and(|at| now - at <= self.parameters.hold);
         if !is_held {
             return self.bucket.credits() > 0;
         }
@@ -141,10 +139,7 @@ impl AdaptiveLaw {
 
     pub(super) fn invariants(&self) {
         let range = self.parameters.period_min..=self.parameters.period_max;
-        assert!(
-            range.contains(&self.period),
-            "period out of range: {self:?}"
-        );
+        assert!(range.contains(&self.period), "period out of range: {self:?}");
         assert!(
             !self.is_report_new || self.congested_at.is_some(),
             "a report without its time: {self:?}"
@@ -196,10 +191,7 @@ mod tests {
     fn the_literal_procedure_doubles_at_every_call() {
         // By hand: 3, 6, 12, 24, 48, 96 ms, then the limit of 100 ms.
         let mut log = Log::default();
-        let literal = Adaptive {
-            doubling: Doubling::PerCall,
-            ..Adaptive::HIMD
-        };
+        let literal = Adaptive { doubling: Doubling::PerCall, ..Adaptive::HIMD };
         let mut law = AdaptiveLaw::new(at(0), literal);
         law.report(at(0));
         for ms in [6, 12, 24, 48, 96, 100, 100] {
@@ -220,10 +212,7 @@ mod tests {
         // which is the tick at 9 ms. The call at 1 ms empties the bucket.
         for (shift_refresh, first, second) in [(false, 3, 9), (true, 6, 12)] {
             let mut log = Log::default();
-            let parameters = Adaptive {
-                shift_refresh,
-                ..Adaptive::HIMD
-            };
+            let parameters = Adaptive { shift_refresh, ..Adaptive::HIMD };
             let mut law = AdaptiveLaw::new(at(0), parameters);
             law.tick(at(1), &mut log);
             law.report(at(1));
@@ -246,10 +235,7 @@ mod tests {
         // By hand: 1500 - 2 * 1400 = -1300; figure 3 makes that 0.
         for (forgive_debt, credits) in [(false, -1300), (true, 0)] {
             let mut log = Log::default();
-            let parameters = Adaptive {
-                forgive_debt,
-                ..Adaptive::HIMD
-            };
+            let parameters = Adaptive { forgive_debt, ..Adaptive::HIMD };
             let mut law = AdaptiveLaw::new(at(0), parameters);
             for _ in 0..2 {
                 let size = Bytes::new(1400);
@@ -265,23 +251,13 @@ mod tests {
     fn slow_start_halves_the_period_each_interval() {
         // By hand: 96 ms; halved 200 ms after the doubling and every 200 ms from then on.
         let mut log = Log::default();
-        let parameters = Adaptive {
-            doubling: Doubling::PerCall,
-            ..Adaptive::SLOW_START
-        };
+        let parameters = Adaptive { doubling: Doubling::PerCall, ..Adaptive::SLOW_START };
         let mut law = AdaptiveLaw::new(at(0), parameters);
         law.report(at(0));
         for _ in 0..5 {
             assert!(!law.permits(at(0), &mut log));
         }
-        for (to, ms) in [
-            (199, 96),
-            (200, 48),
-            (400, 24),
-            (600, 12),
-            (800, 6),
-            (1000, 3),
-        ] {
+        for (to, ms) in [(199, 96), (200, 48), (400, 24), (600, 12), (800, 6), (1000, 3)] {
             let from = (law.due() - at(0)).as_ps() / 1_000_000_000 - 1;
             ticks(&mut law, &mut log, from, to);
             assert_eq!(law.period(), Duration::from_ms(ms), "at {to} ms");
@@ -295,10 +271,8 @@ mod tests {
         // By hand: 12 ms is 1 Mbit/s; after one step of 500 kbit/s 12 000 bit / 1.5 Mbit/s = 8 ms,
         // after two 6 ms, after three 4.8 ms, after four 4 ms.
         let mut log = Log::default();
-        let parameters = Adaptive {
-            increase: Increase::Linear(BitRate::from_bps(500_000)),
-            ..Adaptive::LINEAR
-        };
+        let parameters =
+            Adaptive { increase: Increase::Linear(BitRate::from_bps(500_000)), ..Adaptive::LINEAR };
         let mut law = AdaptiveLaw::new(at(0), parameters);
         for _ in 0..2 {
             law.report(at(0));

@@ -20,12 +20,7 @@ impl Bucket {
     /// Creates a full bucket.
     pub(super) fn new(now: Instant, depth: Bytes, period: Duration) -> Self {
         let depth = octets(depth);
-        Self {
-            depth,
-            credits: depth,
-            refreshed_at: now,
-            due: now + period,
-        }
+        Self { depth, credits: depth, refreshed_at: now, due: now + period }
     }
 
     pub(super) const fn credits(&self) -> i64 {
@@ -91,10 +86,7 @@ impl Bucket {
 
     pub(super) fn invariants(&self) {
         assert!(self.credits <= self.depth, "bucket overflows: {self:?}");
-        assert!(
-            self.refreshed_at < self.due,
-            "refresh in the past: {self:?}"
-        );
+        assert!(self.refreshed_at < self.due, "refresh in the past: {self:?}");
     }
 }
 
@@ -133,10 +125,7 @@ mod tests {
         assert_eq!(bucket.credits(), 1499);
         now += period;
         bucket.refresh(now, period, &mut log);
-        assert_eq!(
-            (bucket.credits(), log.statistics.credits_lost),
-            (1500, 1499)
-        );
+        assert_eq!((bucket.credits(), log.statistics.credits_lost), (1500, 1499));
         bucket.charge(now, Bytes::new(1500), &mut log);
         bucket.charge(now, Bytes::new(1500), &mut log);
         assert_eq!(bucket.credits(), -1500);

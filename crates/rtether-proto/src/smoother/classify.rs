@@ -10,11 +10,7 @@ pub fn classify(rule: Rule, type_of_service: u8, protocol: u8) -> Class {
         Rule::TypeOfService { mask, values } => values.contains(&(type_of_service & mask)),
         Rule::Protocol(real_time) => protocol == real_time,
     };
-    if is_real_time {
-        Class::RealTime
-    } else {
-        Class::Bulk
-    }
+    if is_real_time { Class::RealTime } else { Class::Bulk }
 }
 
 #[cfg(test)]

@@ -78,10 +78,9 @@ fn check_places(places: &TurnBucket) -> Result<(), ConfigError> {
     if places.growth_percent < 100 {
         return Err(ConfigError::Shrinks);
     }
-    for (name, share) in [
-        ("target_percent", places.target_percent),
-        ("threshold_percent", places.threshold_percent),
-    ] {
+    for (name, share) in
+        [("target_percent", places.target_percent), ("threshold_percent", places.threshold_percent)]
+    {
         match share {
             0 => return Err(ConfigError::NotPositive(name)),
             1..=100 => {}
@@ -106,10 +105,7 @@ fn check_nt(nt: &Nt, mtu: Bytes) -> Result<(), ConfigError> {
         return Err(ConfigError::NeverServed);
     }
     if nt.depth_step > nt.depth_max {
-        return Err(ConfigError::Reversed {
-            low: "depth_step",
-            high: "depth_max",
-        });
+        return Err(ConfigError::Reversed { low: "depth_step", high: "depth_max" });
     }
     Ok(())
 }
@@ -118,10 +114,7 @@ fn periods(min: Duration, max: Duration) -> Result<(), ConfigError> {
     time("period_min", min)?;
     time("period_max", max)?;
     if min > max {
-        return Err(ConfigError::Reversed {
-            low: "period_min",
-            high: "period_max",
-        });
+        return Err(ConfigError::Reversed { low: "period_min", high: "period_max" });
     }
     Ok(())
 }
@@ -180,25 +173,14 @@ mod tests {
 
     #[test]
     fn a_refused_parameter_is_named() {
-        let no_depth = Mode::Fixed(Fixed {
-            depth: Bytes::ZERO,
-            ..Fixed::PAPER
-        });
-        let reversed = Mode::Adaptive(Adaptive {
-            period_min: Duration::from_secs(1),
-            ..Adaptive::HIMD
-        });
-        let small = Mode::Nt(Nt {
-            depth_step: Bytes::new(1499),
-            ..Nt::paper(1)
-        });
+        let no_depth = Mode::Fixed(Fixed { depth: Bytes::ZERO, ..Fixed::PAPER });
+        let reversed =
+            Mode::Adaptive(Adaptive { period_min: Duration::from_secs(1), ..Adaptive::HIMD });
+        let small = Mode::Nt(Nt { depth_step: Bytes::new(1499), ..Nt::paper(1) });
         for (mode, message) in [
             (no_depth, "`depth` must be larger than zero"),
             (reversed, "`period_min` must not exceed `period_max`"),
-            (
-                small,
-                "`depth_step` must be at least `mtu`, else the largest packet is never served",
-            ),
+            (small, "`depth_step` must be at least `mtu`, else the largest packet is never served"),
         ] {
             let error = check(&Config::new(mode)).expect_err("refused");
             assert_eq!(error.to_string(), message);

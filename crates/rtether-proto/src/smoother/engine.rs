@@ -104,12 +104,7 @@ impl<F> Smoother<F> {
             statistics.dropped += 1;
             statistics.dropped_size += size;
             let at = now;
-            self.log.push(Event::Dropped {
-                at,
-                class,
-                size,
-                reason,
-            });
+            self.log.push(Event::Dropped { at, class, size, reason });
             return Err(frame);
         }
         let since = now;
@@ -150,8 +145,7 @@ impl<F> Smoother<F> {
     /// Does what is due. A call before [`Smoother::poll_timeout`] has no effect.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.begin(now);
-        self.law
-            .handle_timeout(now, self.bulk.sizes(), &mut self.log);
+        self.law.handle_timeout(now, self.bulk.sizes(), &mut self.log);
     }
 
     /// Returns the next packet that may leave; call it when the driver has room.
@@ -174,18 +168,8 @@ impl<F> Smoother<F> {
         statistics.waited = Duration::from_ps(sum);
         statistics.waited_max = statistics.waited_max.max(waited);
         let at = now;
-        self.log.push(Event::Released {
-            at,
-            class,
-            size,
-            waited,
-        });
-        Some(Transmit {
-            frame,
-            size,
-            class,
-            waited,
-        })
+        self.log.push(Event::Released { at, class, size, waited });
+        Some(Transmit { frame, size, class, waited })
     }
 
     /// Returns when to call `handle_timeout`, and why.
@@ -250,10 +234,7 @@ impl<F> Smoother<F> {
     /// Starts a mutation. Draining of transmits cannot be checked here, since only the driver knows
     /// how much room it had.
     fn begin(&mut self, now: Instant) {
-        debug_assert!(
-            self.log.is_drained(),
-            "events must be drained before the next mutation"
-        );
+        debug_assert!(self.log.is_drained(), "events must be drained before the next mutation");
         self.advance(now);
     }
 

@@ -75,12 +75,8 @@ impl NtLaw {
     /// Changes the parameters; the state is clamped to the new ranges.
     pub(super) fn set(&mut self, now: Instant, parameters: Nt, log: &mut Log) {
         self.parameters = parameters;
-        let depth = self
-            .depth
-            .clamp(parameters.depth_step, parameters.depth_max);
-        let period = self
-            .period
-            .clamp(parameters.period_min, parameters.period_max);
+        let depth = self.depth.clamp(parameters.depth_step, parameters.depth_max);
+        let period = self.period.clamp(parameters.period_min, parameters.period_max);
         self.change(now, depth, period, log);
         let latest = now + period + parameters.jitter;
         self.next_service = self.next_service.min(latest);
@@ -106,11 +102,7 @@ impl NtLaw {
         let fitting = sizes.take_while(|size| {
             let fits = is_head || *size <= room;
             is_head = false;
-            room = if *size <= room {
-                room - *size
-            } else {
-                Bytes::ZERO
-            };
+            room = if *size <= room { room - *size } else { Bytes::ZERO };
             fits
         });
         self.released = fitting.count();
@@ -124,11 +116,7 @@ impl NtLaw {
 
     fn decrease(&mut self, now: Instant, log: &mut Log) {
         log.statistics.decreases += 1;
-        let Nt {
-            depth_step,
-            period_max,
-            ..
-        } = self.parameters;
+        let Nt { depth_step, period_max, .. } = self.parameters;
         if self.depth > depth_step {
             let depth = (self.depth - depth_step).max(depth_step);
             self.change(now, depth, self.period, log);
@@ -139,13 +127,7 @@ impl NtLaw {
     }
 
     fn increase(&mut self, now: Instant, log: &mut Log) {
-        let Nt {
-            depth_step,
-            depth_max,
-            period_min,
-            delta,
-            ..
-        } = self.parameters;
+        let Nt { depth_step, depth_max, period_min, delta, .. } = self.parameters;
         if self.period > period_min {
             let period = (self.period - delta).max(period_min);
             self.change(now, self.depth, period, log);
@@ -169,14 +151,8 @@ impl NtLaw {
         let depths = parameters.depth_step..=parameters.depth_max;
         let periods = parameters.period_min..=parameters.period_max;
         assert!(depths.contains(&self.depth), "depth out of range: {self:?}");
-        assert!(
-            periods.contains(&self.period),
-            "period out of range: {self:?}"
-        );
-        assert!(
-            self.released <= queued,
-            "released what is not there: {self:?}"
-        );
+        assert!(periods.contains(&self.period), "period out of range: {self:?}");
+        assert!(self.released <= queued, "released what is not there: {self:?}");
     }
 }
 
@@ -186,10 +162,7 @@ mod tests {
     use std::vec::Vec;
 
     fn no_jitter() -> Nt {
-        Nt {
-            jitter: Duration::ZERO,
-            ..Nt::paper(1)
-        }
+        Nt { jitter: Duration::ZERO, ..Nt::paper(1) }
     }
 
     /// Serves `packets` of 1500 octets at the due time; returns depth, period in ms, released.
@@ -212,13 +185,7 @@ mod tests {
         let congested: Vec<_> = (0..5).map(|_| serve(&mut law, &mut log, 9)).collect();
         assert_eq!(
             congested,
-            [
-                (3000, 10, 3),
-                (1500, 10, 2),
-                (1500, 20, 1),
-                (1500, 40, 1),
-                (1500, 80, 1)
-            ]
+            [(3000, 10, 3), (1500, 10, 2), (1500, 20, 1), (1500, 40, 1), (1500, 80, 1)]
         );
         for _ in 0..9 {
             serve(&mut law, &mut log, 9);

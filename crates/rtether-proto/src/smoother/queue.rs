@@ -21,10 +21,7 @@ pub(super) struct Queue<F> {
 
 impl<F> Queue<F> {
     pub(super) const fn new() -> Self {
-        Self {
-            packets: VecDeque::new(),
-            size: Bytes::ZERO,
-        }
+        Self { packets: VecDeque::new(), size: Bytes::ZERO }
     }
 
     pub(super) fn push(&mut self, packet: Waiting<F>) {

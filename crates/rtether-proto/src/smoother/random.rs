@@ -38,11 +38,8 @@ mod tests {
         // Oracle: the first outputs for seed 1234567, as listed with the reference code of
         // SplitMix64 and by Rosetta Code.
         let mut random = Random::new(1_234_567);
-        let expected = [
-            6_457_827_717_110_365_317,
-            3_203_168_211_198_807_973,
-            9_817_491_932_198_370_423,
-        ];
+        let expected =
+            [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423];
         for number in expected {
             assert_eq!(random.next(), number);
         }

@@ -134,10 +134,7 @@ impl TurnLaw {
 
     pub(super) fn invariants(&self) {
         let range = self.parameters.period_min..=self.parameters.period_max;
-        assert!(
-            range.contains(&self.period),
-            "period out of range: {self:?}"
-        );
+        assert!(range.contains(&self.period), "period out of range: {self:?}");
         assert!(!self.busy.is_negative(), "less than silence: {self:?}");
         self.bucket.invariants();
     }
@@ -177,10 +174,7 @@ mod tests {
     }
 
     fn sent(started_at: Instant, attempts: u32) -> Transmission {
-        Transmission {
-            started_at,
-            attempts,
-        }
+        Transmission { started_at, attempts }
     }
 
     #[test]

@@ -8,15 +8,10 @@ use rtether_proto::smoother::Class::{Bulk, RealTime};
 
 use crate::harness::{Host, IN_STEP, RATE, at, datagram, other, queued, smoothed, smoothing};
 
-const EVERY_COLLISION: Detector = Detector::OwnCollisions {
-    visibility_per_million: 1_000_000,
-};
+const EVERY_COLLISION: Detector = Detector::OwnCollisions { visibility_per_million: 1_000_000 };
 
 fn fixed(period_ms: i64) -> Mode {
-    Mode::Fixed(Fixed {
-        depth: Bytes::new(1500),
-        period: Duration::from_ms(period_ms),
-    })
+    Mode::Fixed(Fixed { depth: Bytes::new(1500), period: Duration::from_ms(period_ms) })
 }
 
 #[test]
@@ -32,26 +27,17 @@ fn real_time_goes_first_and_bulk_waits_for_credits() {
     assert_eq!(host.order(), [0]);
     assert_eq!(host.egress.poll_timeout(), Some(at(2_000)));
     host.send_until(at(1_999));
-    assert_eq!(
-        host.egress.smoother_state().expect("one").credits,
-        Some(-100)
-    );
+    assert_eq!(host.egress.smoother_state().expect("one").credits, Some(-100));
     host.wait_until(at(2_000));
     let after = |ns| Instant::ZERO + Duration::from_ns(ns);
-    assert_eq!(
-        host.handed,
-        [(at(0), 0), (after(1_230_400), 2), (at(2_000), 1)]
-    );
+    assert_eq!(host.handed, [(at(0), 0), (after(1_230_400), 2), (at(2_000), 1)]);
 }
 
 #[test]
 fn a_smoother_starts_at_its_phase() {
     // By hand: half of 2^64 is half of the first period of 2 ms, so the refresh is due after 1 ms.
     let layer = smoothed(fixed(2), 1, EVERY_COLLISION);
-    let half = Seeds {
-        phase: 1 << 63,
-        ..IN_STEP
-    };
+    let half = Seeds { phase: 1 << 63, ..IN_STEP };
     let egress = Egress::<u8>::new(at(500), &layer, RATE, half).expect("a good layer");
     assert_eq!(egress.poll_timeout(), Some(at(1_500)));
 }
@@ -88,10 +74,7 @@ fn collisions_are_reported_and_hold_bulk_back() {
         host.wait_until(at(1_231));
         host.complete(attempts);
         let statistics = host.egress.smoother_statistics().expect("a smoother");
-        assert_eq!(
-            (statistics.reports, statistics.decreases),
-            (reports, reports)
-        );
+        assert_eq!((statistics.reports, statistics.decreases), (reports, reports));
         host.offer(datagram(46, RealTime, 0));
         assert_eq!(host.order(), [0, 2]);
     }
@@ -102,10 +85,7 @@ fn what_changes_nothing_for_the_smoother_does_not_ask_it() {
     // By hand, with the literal procedure, which doubles the period at every poll of a held packet:
     // the completion polls; a frame that bypasses the smoother does not, nor one that smoother or
     // host refuses, nor a further poll by the host; the next bulk packet does.
-    let literal = Adaptive {
-        doubling: Doubling::PerCall,
-        ..Adaptive::HIMD
-    };
+    let literal = Adaptive { doubling: Doubling::PerCall, ..Adaptive::HIMD };
     let mut host = Host::new(&smoothed(Mode::Adaptive(literal), 4, EVERY_COLLISION));
     host.offer(datagram(1500, Bulk, 0));
     host.begin();
@@ -142,10 +122,8 @@ fn an_attempt_may_be_told_of_late() {
 #[test]
 fn a_slow_probe_is_one_report() {
     // By hand: the shortest is 50 us; 549 us is 499 us above it and 551 us 501.
-    let detector = Detector::ProbeDelay {
-        excess: Duration::from_us(500),
-        epoch: Duration::from_secs(10),
-    };
+    let detector =
+        Detector::ProbeDelay { excess: Duration::from_us(500), epoch: Duration::from_secs(10) };
     let mut host = Host::new(&smoothed(Mode::Adaptive(Adaptive::HIMD), 4, detector));
     let us = Duration::from_us;
     // On another path, with another clock, the shortest is 90 000 us; path 200 does not exist.
@@ -180,17 +158,11 @@ fn a_slow_probe_is_one_report() {
 fn marks_are_one_report_a_window() {
     // By hand: windows of 1 ms, every octet of the first marked; the first packet of the next
     // window reports it, once.
-    let detector = Detector::Marks {
-        threshold_percent: 50,
-        window: Duration::from_ms(1),
-    };
+    let detector = Detector::Marks { threshold_percent: 50, window: Duration::from_ms(1) };
     let mut host = Host::new(&smoothed(Mode::Adaptive(Adaptive::HIMD), 4, detector));
     for (us, reports) in [(0, 0), (500, 0), (1_000, 1), (1_500, 1), (2_500, 2)] {
         host.wait_until(at(us));
-        let packet = Marked {
-            size: Bytes::new(1500),
-            is_marked: true,
-        };
+        let packet = Marked { size: Bytes::new(1500), is_marked: true };
         host.egress.mark(host.now, packet);
         host.drain();
         let statistics = host.egress.smoother_statistics().expect("a smoother");
@@ -202,10 +174,7 @@ fn marks_are_one_report_a_window() {
 fn a_backlog_is_reported_with_the_next_completion() {
     // By hand: marks at 1518 and 3036 octets. Two full frames below reach the upper one; when the
     // first is out 1518 are left, which is the lower one.
-    let detector = Detector::Backlog {
-        low: Bytes::new(1517),
-        high: Bytes::new(3036),
-    };
+    let detector = Detector::Backlog { low: Bytes::new(1517), high: Bytes::new(3036) };
     let mut host = Host::new(&smoothed(Mode::None, 4, detector));
     host.offer(datagram(1500, Bulk, 0));
     host.offer(datagram(1500, Bulk, 0));
@@ -236,18 +205,12 @@ fn more_room_below_is_used_at_once_and_the_detector_goes_on() {
     // By hand: the window that began at 0 is over at 1 ms, regardless of changes in between.
     let layer = |ring, threshold_percent| {
         let window = Duration::from_ms(1);
-        let detector = Detector::Marks {
-            threshold_percent,
-            window,
-        };
+        let detector = Detector::Marks { threshold_percent, window };
         smoothed(Mode::None, ring, detector)
     };
     for (threshold, reports) in [(50, 1), (60, 0)] {
         let mut host = Host::new(&layer(1, 50));
-        let packet = Marked {
-            size: Bytes::new(1500),
-            is_marked: true,
-        };
+        let packet = Marked { size: Bytes::new(1500), is_marked: true };
         host.egress.mark(host.now, packet);
         host.offer(datagram(1500, Bulk, 0));
         host.offer(datagram(1500, Bulk, 0));
@@ -291,9 +254,7 @@ fn a_new_layer_loses_no_frame() {
         host.offer(other(100, class));
     }
     let rings = TransmitStrategy::Rings { count: 1 };
-    host.egress
-        .set(host.now, &queued(rings, 1, &[1, 1]))
-        .expect("a good layer");
+    host.egress.set(host.now, &queued(rings, 1, &[1, 1])).expect("a good layer");
     host.drain();
     host.offer(other(100, 1));
     assert_eq!(host.dropped, [7]);
@@ -314,9 +275,7 @@ fn a_smoother_that_goes_lets_its_frames_go_first() {
     }
     host.send_until(at(100_000));
     assert_eq!(host.order(), [0]);
-    host.egress
-        .set(host.now, &Layer::default())
-        .expect("a good layer");
+    host.egress.set(host.now, &Layer::default()).expect("a good layer");
     host.drain();
     assert!(!host.egress.is_plain(), "frames wait for room below");
     host.offer(datagram(46, Bulk, 0));
@@ -353,9 +312,6 @@ fn a_ring_without_queues_has_a_limit() {
         while egress.poll_transmit(at(0)).is_some() {}
     }
     let statistics = egress.statistics();
-    assert_eq!(
-        (statistics.handed, statistics.dropped_by_queues),
-        (limit, 4)
-    );
+    assert_eq!((statistics.handed, statistics.dropped_by_queues), (limit, 4));
     assert_eq!(egress.poll_dropped(), Some(limit + 1));
 }

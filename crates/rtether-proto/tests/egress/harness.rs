@@ -10,11 +10,7 @@ use rtether_proto::egress::{Egress, Offered, Seeds};
 use rtether_proto::smoother::Class;
 
 /// Timers start together with the engine.
-pub(crate) const IN_STEP: Seeds = Seeds {
-    jitter: 0,
-    phase: 0,
-    visibility: 0,
-};
+pub(crate) const IN_STEP: Seeds = Seeds { jitter: 0, phase: 0, visibility: 0 };
 
 pub(crate) const RATE: BitRate = BitRate::from_mbps(10);
 
@@ -33,28 +29,16 @@ pub(crate) fn datagram(octets: u64, smoothed: Class, class: u8) -> Offered {
 
 /// A frame that is not IP.
 pub(crate) fn other(octets: u64, class: u8) -> Offered {
-    Offered {
-        size: Bytes::new(octets),
-        class,
-        datagram: None,
-    }
+    Offered { size: Bytes::new(octets), class, datagram: None }
 }
 
 pub(crate) fn smoothing(mode: Mode, ring: u32, detector: Detector) -> Smoothing {
-    Smoothing {
-        config: Config::new(mode),
-        rule: Rule::LINUX,
-        ring,
-        detector,
-    }
+    Smoothing { config: Config::new(mode), rule: Rule::LINUX, ring, detector }
 }
 
 /// A layer with a smoother only.
 pub(crate) fn smoothed(mode: Mode, ring: u32, detector: Detector) -> Layer {
-    Layer {
-        smoother: Some(smoothing(mode, ring, detector)),
-        ..Layer::default()
-    }
+    Layer { smoother: Some(smoothing(mode, ring, detector)), ..Layer::default() }
 }
 
 /// A layer with transmit queues only.

@@ -1,9 +1,6 @@
 //! Properties for any traffic and any host.
 
-#![allow(
-    clippy::wildcard_enum_match_arm,
-    reason = "a property takes the steps that concern it"
-)]
+#![allow(clippy::wildcard_enum_match_arm, reason = "a property takes the steps that concern it")]
 
 use proptest::prelude::*;
 use rtether_model::endnode::{
@@ -50,16 +47,12 @@ fn transmit() -> impl Strategy<Value = TransmitConfig> {
     let strategy = prop_oneof![
         Just(TransmitStrategy::Fifo),
         Just(TransmitStrategy::MODERATE),
-        Just(TransmitStrategy::Moderate {
-            empty: RingEmpty::NoneWaiting
-        }),
+        Just(TransmitStrategy::Moderate { empty: RingEmpty::NoneWaiting }),
         Just(TransmitStrategy::STRICT),
         Just(TransmitStrategy::STRICT_LITERAL),
         (1..=8_u8).prop_map(|count| TransmitStrategy::Rings { count }),
         Just(TransmitStrategy::Selection(Selection::StrictPriority)),
-        Just(TransmitStrategy::Selection(Selection::Wrr {
-            weights: [1, 2, 3, 1, 4, 1, 1, 2]
-        })),
+        Just(TransmitStrategy::Selection(Selection::Wrr { weights: [1, 2, 3, 1, 4, 1, 1, 2] })),
         Just(TransmitStrategy::Selection(Selection::Drr {
             quanta: [64, 1_522, 500, 64, 3_000, 100, 1_522, 64]
         })),
@@ -75,9 +68,9 @@ fn transmit() -> impl Strategy<Value = TransmitConfig> {
             queue_limits,
             high_from: None,
             strategy: match strategy {
-                TransmitStrategy::Rings { count } => TransmitStrategy::Rings {
-                    count: count.min(classes),
-                },
+                TransmitStrategy::Rings { count } => {
+                    TransmitStrategy::Rings { count: count.min(classes) }
+                }
                 strategy @ (TransmitStrategy::Fifo
                 | TransmitStrategy::Moderate { .. }
                 | TransmitStrategy::Strict { .. }
@@ -88,10 +81,7 @@ fn transmit() -> impl Strategy<Value = TransmitConfig> {
 }
 
 fn smoothing() -> impl Strategy<Value = Smoothing> {
-    let literal = Adaptive {
-        doubling: Doubling::PerCall,
-        ..Adaptive::HIMD
-    };
+    let literal = Adaptive { doubling: Doubling::PerCall, ..Adaptive::HIMD };
     let mode = prop::sample::select(vec![
         Mode::None,
         Mode::Fixed(Fixed::PAPER),
@@ -104,28 +94,12 @@ fn smoothing() -> impl Strategy<Value = Smoothing> {
     let window = Duration::from_ms(1);
     let threshold_percent = 50;
     let detector = prop::sample::select(vec![
-        Detector::OwnCollisions {
-            visibility_per_million: 500_000,
-        },
-        Detector::ClearingRate {
-            floor: BitRate::from_mbps(5),
-        },
-        Detector::Backlog {
-            low: Bytes::new(1500),
-            high: Bytes::new(3000),
-        },
-        Detector::Utilization {
-            threshold_percent,
-            window,
-        },
-        Detector::ProbeDelay {
-            excess: Duration::from_us(100),
-            epoch: window,
-        },
-        Detector::Marks {
-            threshold_percent,
-            window,
-        },
+        Detector::OwnCollisions { visibility_per_million: 500_000 },
+        Detector::ClearingRate { floor: BitRate::from_mbps(5) },
+        Detector::Backlog { low: Bytes::new(1500), high: Bytes::new(3000) },
+        Detector::Utilization { threshold_percent, window },
+        Detector::ProbeDelay { excess: Duration::from_us(100), epoch: window },
+        Detector::Marks { threshold_percent, window },
     ]);
     (mode, detector, 1..4_u32, 1..8_usize).prop_map(|(mode, detector, ring, packets)| Smoothing {
         config: Config {
@@ -143,13 +117,8 @@ fn smoothing() -> impl Strategy<Value = Smoothing> {
 }
 
 pub(crate) fn layer() -> impl Strategy<Value = Layer> {
-    (prop::option::of(transmit()), prop::option::of(smoothing())).prop_map(
-        |(transmit, smoother)| Layer {
-            transmit,
-            smoother,
-            ..Layer::default()
-        },
-    )
+    (prop::option::of(transmit()), prop::option::of(smoothing()))
+        .prop_map(|(transmit, smoother)| Layer { transmit, smoother, ..Layer::default() })
 }
 
 pub(crate) fn seeds() -> impl Strategy<Value = Seeds> {
@@ -186,13 +155,7 @@ pub(crate) struct Careless {
 
 impl Careless {
     pub(crate) fn new(egress: Egress<u64>, layer: Layer) -> Self {
-        Self {
-            egress,
-            now: Instant::ZERO,
-            layers: vec![layer],
-            fetched: 0,
-            dropped: 0,
-        }
+        Self { egress, now: Instant::ZERO, layers: vec![layer], fetched: 0, dropped: 0 }
     }
 
     pub(crate) fn take(&mut self, step: Step) {
@@ -353,7 +316,8 @@ proptest! {
 
 /// Returns the limit of a ring.
 fn limit_of(layer: &Layer) -> usize {
-    layer.transmit.as_ref().map_or(usize::MAX, |transmit| {
-        usize::try_from(transmit.ring_limit).expect("few")
-    })
+    layer
+        .transmit
+        .as_ref()
+        .map_or(usize::MAX, |transmit| usize::try_from(transmit.ring_limit).expect("few"))
 }

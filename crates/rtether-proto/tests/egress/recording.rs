@@ -12,15 +12,11 @@ use rtether_proto::smoother::Class::{Bulk, RealTime};
 use crate::harness::{Host, IN_STEP, RATE, at, datagram, other, queued, smoothed, smoothing};
 use crate::properties::{Careless, layer, seeds, step};
 
-const EVERY_COLLISION: Detector = Detector::OwnCollisions {
-    visibility_per_million: 1_000_000,
-};
+const EVERY_COLLISION: Detector = Detector::OwnCollisions { visibility_per_million: 1_000_000 };
 
 /// Returns the number of decisions.
 fn decisions(entries: &[Entry]) -> u64 {
-    let decisions = entries
-        .iter()
-        .filter(|entry| matches!(entry.what, What::Decision(_)));
+    let decisions = entries.iter().filter(|entry| matches!(entry.what, What::Decision(_)));
     u64::try_from(decisions.count()).expect("few")
 }
 
@@ -45,10 +41,7 @@ fn recorded(limit: usize) -> (Recording, [Layer; 2]) {
         host.offer(other(100, class));
     }
     host.send_until(at(50_000));
-    (
-        host.egress.take_recording().expect("it was recorded"),
-        layers,
-    )
+    (host.egress.take_recording().expect("it was recorded"), layers)
 }
 
 #[test]
@@ -90,11 +83,7 @@ fn a_replay_decides_the_same() {
     let all = decisions(&recording.entries);
     assert_eq!(all, 9, "every frame was handed out or dropped");
     let calls = u64::try_from(recording.entries.len()).expect("few") - all;
-    let expected = Comparison {
-        calls,
-        decisions: all,
-        first_difference: None,
-    };
+    let expected = Comparison { calls, decisions: all, first_difference: None };
     assert_eq!(replay(&recording, &layers), Ok(expected));
 }
 
@@ -121,9 +110,7 @@ fn a_difference_is_found_where_it_is() {
         let entry = whole.entries[index];
         let found = |recording: &Recording| {
             let comparison = replay(recording, &layers).expect("good layers");
-            comparison
-                .first_difference
-                .map(|difference| difference.entry)
+            comparison.first_difference.map(|difference| difference.entry)
         };
         let mut more = whole.clone();
         let what = What::Decision(Decision::Handed { frame: 99, ring: 0 });
@@ -156,25 +143,16 @@ fn another_policy_decides_otherwise() {
     let difference = comparison.first_difference.expect("they differ");
     assert_eq!(difference.entry, 9);
     let what = difference.replayed.map(|entry| entry.what);
-    assert!(matches!(
-        what,
-        Some(What::Decision(Decision::Dropped { frame: 3, .. }))
-    ));
+    assert!(matches!(what, Some(What::Decision(Decision::Dropped { frame: 3, .. }))));
 }
 
 #[test]
 fn layers_must_be_there_and_good() {
     let (recording, [first, _]) = recorded(1_000);
-    let missing = ReplayError::NoLayer {
-        number: 1,
-        given: 1,
-    };
+    let missing = ReplayError::NoLayer { number: 1, given: 1 };
     assert_eq!(replay(&recording, &[first]), Err(missing));
     let bad = smoothed(Mode::None, 0, EVERY_COLLISION);
-    let refused = ReplayError::Layer {
-        number: 0,
-        source: EgressError::NoRoomBelow,
-    };
+    let refused = ReplayError::Layer { number: 0, source: EgressError::NoRoomBelow };
     assert_eq!(replay(&recording, &[bad]), Err(refused));
 }
 

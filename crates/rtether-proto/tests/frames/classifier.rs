@@ -53,15 +53,10 @@ fn classify(key: &FrameKey, [count, untagged, fields, change]: [u8; 4]) {
     let map = QueueMap::standard(count % 8 + 1).expect("one to eight queues");
     let table = PriorityTable::new(map, untagged % map.count()).expect("an existing queue");
     // Rules for other frames first, so that the match is not always the first rule.
-    let rules: Vec<Rule> = [
-        (fields, change),
-        (!fields, change),
-        (fields, 0),
-        (0, change),
-    ]
-    .into_iter()
-    .map(|(fields, change)| rule(key, fields, change, map.count()))
-    .collect();
+    let rules: Vec<Rule> = [(fields, change), (!fields, change), (fields, 0), (0, change)]
+        .into_iter()
+        .map(|(fields, change)| rule(key, fields, change, map.count()))
+        .collect();
     let overlooks_icmp = count & 0x80 != 0;
     let classifier = Classifier::new(table, rules.clone()).expect("existing classes");
     let classifier = classifier.icmp_unclassified(overlooks_icmp);
@@ -92,16 +87,13 @@ fn rule(key: &FrameKey, fields: u8, change: u8, classes: u8) -> Rule {
         first: port.saturating_sub(other),
         last: port.saturating_add(other >> 4) ^ (other & 1),
     };
-    let prefix = |address: IpAddr| Prefix {
-        address,
-        bits: change,
-    };
+    let prefix = |address: IpAddr| Prefix { address, bits: change };
     let headers = HeaderMatch {
         ethertype: key.ethertype.filter(|_| wants(0)).map(|t| t ^ (other & 1)),
-        tos: key.tos.filter(|_| wants(1)).map(|tos| TosMatch {
-            value: tos ^ (change & 0x0F),
-            mask: change.rotate_left(3),
-        }),
+        tos: key
+            .tos
+            .filter(|_| wants(1))
+            .map(|tos| TosMatch { value: tos ^ (change & 0x0F), mask: change.rotate_left(3) }),
         protocol: key.protocol.filter(|_| wants(2)),
         source: key.source.filter(|_| wants(3)).map(prefix),
         // From the source address: matches only as far as both addresses agree.
@@ -109,10 +101,7 @@ fn rule(key: &FrameKey, fields: u8, change: u8, classes: u8) -> Rule {
         source_port: key.source_port.filter(|_| wants(5)).map(around),
         destination_port: Some(around(502)).filter(|_| wants(6)),
     };
-    Rule {
-        headers,
-        class: fields % classes,
-    }
+    Rule { headers, class: fields % classes }
 }
 
 /// Evaluates a rule octet by octet and bit by bit, following its documentation.
@@ -139,8 +128,7 @@ fn asks_for(rule: &Rule, key: &FrameKey) -> bool {
     let is_port = |want: Option<PortRange>, found: Option<u16>| {
         want.is_none_or(|want| found.is_some_and(|p| p >= want.first && p <= want.last))
     };
-    rule.ethertype
-        .is_none_or(|want| key.ethertype == Some(want))
+    rule.ethertype.is_none_or(|want| key.ethertype == Some(want))
         && tos
         && rule.protocol.is_none_or(|want| key.protocol == Some(want))
         && is_in(rule.source, key.source)

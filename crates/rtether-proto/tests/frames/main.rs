@@ -55,10 +55,8 @@ fn plausible() -> impl Strategy<Value = Vec<u8>> {
         any::<[u8; 3]>().prop_map(|octets| octets.to_vec()),
     ];
     let next = prop::sample::select(vec![0_u8, 1, 6, 17, 43, 44, 51, 58, 60, 132, 135]);
-    let rest = proptest::collection::vec(
-        prop_oneof![1 => any::<u8>(), 2 => 0_u8..2, 2 => next],
-        0..160,
-    );
+    let rest =
+        proptest::collection::vec(prop_oneof![1 => any::<u8>(), 2 => 0_u8..2, 2 => next], 0..160);
     let head = any::<[u8; 5]>();
     (head, tags, start, rest).prop_map(|(head, tags, start, rest)| {
         let tags = tags.into_iter().flat_map(|(kind, tci)| [kind, tci]);
@@ -80,36 +78,24 @@ fn well_formed() -> impl Strategy<Value = Vec<u8>> {
     let parts = proptest::collection::vec((0..4_u8, 0..3_u8), 0..4);
     let fields = (any::<u8>(), any::<[u8; 32]>(), any::<[u8; 4]>());
     let head = any::<[u8; 5]>();
-    (
-        head,
-        tags,
-        any::<bool>(),
-        parts,
-        (protocol, payload, 0..30_usize),
-        fields,
+    (head, tags, any::<bool>(), parts, (protocol, payload, 0..30_usize), fields).prop_map(
+        |(head, tags, is_v6, parts, (protocol, payload, padding), (tos, addresses, ports))| {
+            let mut octets = head.to_vec();
+            octets.extend([2; 12]);
+            for (is_service, vid, high) in tags {
+                octets.extend(if is_service { [0x88, 0xA8] } else { [0x81, 0x00] });
+                octets.extend((u16::from(high) << 12 | vid).to_be_bytes());
+            }
+            let upper = transport(ports, payload);
+            if is_v6 {
+                v6(&mut octets, tos, &addresses, &parts, protocol, &upper);
+            } else {
+                v4(&mut octets, tos, &addresses, parts.len(), protocol, &upper);
+            }
+            octets.extend(std::iter::repeat_n(0, padding));
+            octets
+        },
     )
-        .prop_map(
-            |(head, tags, is_v6, parts, (protocol, payload, padding), (tos, addresses, ports))| {
-                let mut octets = head.to_vec();
-                octets.extend([2; 12]);
-                for (is_service, vid, high) in tags {
-                    octets.extend(if is_service {
-                        [0x88, 0xA8]
-                    } else {
-                        [0x81, 0x00]
-                    });
-                    octets.extend((u16::from(high) << 12 | vid).to_be_bytes());
-                }
-                let upper = transport(ports, payload);
-                if is_v6 {
-                    v6(&mut octets, tos, &addresses, &parts, protocol, &upper);
-                } else {
-                    v4(&mut octets, tos, &addresses, parts.len(), protocol, &upper);
-                }
-                octets.extend(std::iter::repeat_n(0, padding));
-                octets
-            },
-        )
 }
 
 /// Two ports, a UDP length, and a TCP header of 20 octets, which also suits other protocols.
@@ -126,11 +112,7 @@ fn v4(octets: &mut Vec<u8>, tos: u8, addresses: &[u8; 32], options: usize, next:
     let words = u8::try_from(options).expect("few");
     let total = 20 + 4 * options + upper.len();
     octets.extend([0x08, 0x00, 0x45 + words, tos]);
-    octets.extend(
-        u16::try_from(total)
-            .expect("a jumbo frame at most")
-            .to_be_bytes(),
-    );
+    octets.extend(u16::try_from(total).expect("a jumbo frame at most").to_be_bytes());
     octets.extend([0, 0, 0x40, 0, 64, next, 0, 0]);
     octets.extend(&addresses[..8]);
     octets.extend(std::iter::repeat_n(1, 4 * options));

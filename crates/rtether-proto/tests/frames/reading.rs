@@ -151,10 +151,7 @@ fn ports(key: &FrameKey, is_plain: bool, transport: Option<&TransportSlice<'_>>)
     if is_plain && (is_common || expected.is_some()) {
         assert_eq!(found, expected, "ports");
     }
-    Seen {
-        network: true,
-        ports: is_plain && expected.is_some(),
-    }
+    Seen { network: true, ports: is_plain && expected.is_some() }
 }
 
 fn be16(frame: &[u8], offset: usize) -> u16 {

@@ -43,10 +43,8 @@ fn push(frame: &[u8], tags: [Tag; 2]) {
         }
         assert_eq!(parse(&tagged).key.tag, Some(tag));
         let vlan = SingleVlanSlice::from_slice(&tagged[ADDRESSES + 2..]).expect("a whole tag");
-        let [pcp, vid] = [
-            u16::from(vlan.priority_code_point().value()),
-            vlan.vlan_identifier().value(),
-        ];
+        let [pcp, vid] =
+            [u16::from(vlan.priority_code_point().value()), vlan.vlan_identifier().value()];
         assert_eq!((pcp, vid), (u16::from(tag.pcp.get()), tag.vid.get()));
         assert_eq!(vlan.drop_eligible_indicator(), tag.dei);
     }
@@ -62,9 +60,8 @@ fn push(frame: &[u8], tags: [Tag; 2]) {
 /// A tag changes only the tag of the key, and the offset of a malformed header.
 fn same_but_for_the_tag(frame: &[u8], tagged: &[u8], tag: Tag) {
     let (before, after) = (parse(frame), parse(tagged));
-    let is_full = after
-        .malformed
-        .is_some_and(|malformed| malformed.reason == MalformedReason::TooManyTags);
+    let is_full =
+        after.malformed.is_some_and(|malformed| malformed.reason == MalformedReason::TooManyTags);
     if is_full {
         let mut inner = frame.to_vec();
         let tags = std::iter::from_fn(|| pop_tag(&mut inner)).count();
@@ -75,14 +72,9 @@ fn same_but_for_the_tag(frame: &[u8], tagged: &[u8], tag: Tag) {
         assert!(tags >= MAX_TAGS, "{tags} tags are not too many");
         return;
     }
-    let key = FrameKey {
-        tag: Some(tag),
-        ..before.key
-    };
-    let malformed = before.malformed.map(|malformed| Malformed {
-        offset: malformed.offset + 4,
-        ..malformed
-    });
+    let key = FrameKey { tag: Some(tag), ..before.key };
+    let malformed =
+        before.malformed.map(|malformed| Malformed { offset: malformed.offset + 4, ..malformed });
     assert_eq!((after.key, after.malformed), (key, malformed));
 }
 

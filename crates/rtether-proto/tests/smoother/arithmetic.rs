@@ -45,10 +45,9 @@ fn the_mean_rate_is_depth_over_period() {
     // Oracle: 002 Kweon 2: 312 500 octet/s either way. In ten seconds the bucket is refreshed 10 /
     // 0.0048 = 2083 or 10 / 0.48 = 20 times; with the full bucket at the start, that allows 2084 or
     // 21 times the depth, and the last packet may borrow.
-    for (depth, period, refreshes) in [
-        (1500, Duration::from_us(4_800), 2_083),
-        (150_000, Duration::from_ms(480), 20),
-    ] {
+    for (depth, period, refreshes) in
+        [(1500, Duration::from_us(4_800), 2_083), (150_000, Duration::from_ms(480), 20)]
+    {
         let mut driver = Driver::with(unlimited(fixed(depth, period)));
         let rate = driver.smoother.state().rate;
         assert_eq!(rate, Some(BitRate::from_bps(2_500_000)));
@@ -109,11 +108,7 @@ fn himd_over_one_collision() {
     driver.signal(Signal::Congestion);
     assert_eq!(driver.smoother.state().period, Some(Duration::from_ms(6)));
     driver.advance(Duration::from_ms(14));
-    let times: Vec<_> = driver
-        .departures
-        .iter()
-        .map(|d| d.at.as_ps() / 1_000_000_000)
-        .collect();
+    let times: Vec<_> = driver.departures.iter().map(|d| d.at.as_ps() / 1_000_000_000).collect();
     assert_eq!(times, [0, 3, 6, 21]);
     assert_eq!(driver.smoother.statistics().decreases, 1);
     assert_eq!(driver.smoother.statistics().reports, 1);
@@ -128,10 +123,7 @@ fn taken_literally_one_collision_doubles_at_every_call() {
         // 100 ms from the sixth call on; each tick subtracts 0.1 ms before the call doubles.
         (Doubling::PerCall, 11, Duration::from_ms(100)),
     ] {
-        let parameters = Adaptive {
-            doubling,
-            ..Adaptive::HIMD
-        };
+        let parameters = Adaptive { doubling, ..Adaptive::HIMD };
         let mut driver = Driver::with(unlimited(Mode::Adaptive(parameters)));
         for _ in 0..20 {
             driver.enqueue(Bulk, 1500);
@@ -161,21 +153,14 @@ fn a_report_without_bulk_traffic_expires() {
 fn nt_releases_three_packets_at_most() {
     // By hand: depth 1500, 3000, 4500, 4500 at 10, 20, 30, 40 ms: 1 + 2 + 3 + 3 packets; real-time
     // packets pass uncharged. 4500 octets every 10 ms are 3.6 Mbit/s.
-    let parameters = Nt {
-        jitter: Duration::ZERO,
-        ..Nt::paper(1)
-    };
+    let parameters = Nt { jitter: Duration::ZERO, ..Nt::paper(1) };
     let mut driver = Driver::with(unlimited(Mode::Nt(parameters)));
     for _ in 0..20 {
         driver.enqueue(Bulk, 1500);
     }
     driver.enqueue(RealTime, 100);
     driver.advance(Duration::from_ms(40));
-    let times: Vec<_> = driver
-        .departures
-        .iter()
-        .map(|d| d.at.as_ps() / 1_000_000_000)
-        .collect();
+    let times: Vec<_> = driver.departures.iter().map(|d| d.at.as_ps() / 1_000_000_000).collect();
     assert_eq!(times, [0, 10, 20, 20, 30, 30, 30, 40, 40, 40]);
     let state = driver.smoother.state();
     assert_eq!(state.rate, Some(BitRate::from_bps(3_600_000)));
@@ -197,18 +182,13 @@ fn parameters_change_while_running() {
     // By hand: the refresh due at 36 ms is now due one new period after the last one, at 10 ms.
     driver.set(unlimited(fixed(1500, Duration::from_ms(10))));
     let due = driver.smoother.poll_timeout().expect("a refresh");
-    assert_eq!(
-        (due.0.since_start(), due.1),
-        (Duration::from_ms(10), Reason::Refresh)
-    );
+    assert_eq!((due.0.since_start(), due.1), (Duration::from_ms(10), Reason::Refresh));
     driver.advance(Duration::from_ms(5));
     assert_eq!(driver.sent(Bulk), 3_000);
     // Another mode releases waiting packets by its own rules, at once if it has none.
     driver.set(unlimited(Mode::None));
     assert_eq!(driver.sent(Bulk), 15_000);
-    let error = driver
-        .smoother
-        .set(driver.now, Config::new(fixed(0, Duration::from_ms(1))));
+    let error = driver.smoother.set(driver.now, Config::new(fixed(0, Duration::from_ms(1))));
     assert_eq!(error, Err(ConfigError::NotPositive("depth")));
     assert_eq!(driver.smoother.poll_timeout(), None);
 }
@@ -242,10 +222,7 @@ fn setting_the_same_again_changes_nothing() {
 
 #[test]
 fn what_does_not_fit_is_given_back_and_counted() {
-    let limits = Limits {
-        bulk_packets: 2,
-        ..Limits::default()
-    };
+    let limits = Limits { bulk_packets: 2, ..Limits::default() };
     let mode = Mode::Fixed(Fixed::PAPER);
     let mut driver = Driver::with(Config { mode, limits });
     // One leaves, two wait, and the fourth is dropped.
@@ -254,10 +231,7 @@ fn what_does_not_fit_is_given_back_and_counted() {
     assert!(!driver.enqueue(RealTime, 1501));
     let statistics = driver.smoother.statistics();
     let bulk = &statistics.bulk;
-    assert_eq!(
-        (bulk.offered, bulk.sent, bulk.dropped, bulk.queued_max),
-        (4, 1, 1, 2)
-    );
+    assert_eq!((bulk.offered, bulk.sent, bulk.dropped, bulk.queued_max), (4, 1, 1, 2));
     assert_eq!(statistics.real_time.dropped_size, Bytes::new(1501));
     let mut reasons = Vec::new();
     for event in &driver.events {
@@ -265,13 +239,7 @@ fn what_does_not_fit_is_given_back_and_counted() {
             reasons.push((*class, *reason));
         }
     }
-    assert_eq!(
-        reasons,
-        [
-            (Bulk, DropReason::QueueFull),
-            (RealTime, DropReason::TooLarge)
-        ]
-    );
+    assert_eq!(reasons, [(Bulk, DropReason::QueueFull), (RealTime, DropReason::TooLarge)]);
     let mut smoother = Smoother::new(driver.now, Config { mode, limits }).expect("good");
     let refused = smoother.enqueue(driver.now, "frame", Bytes::new(2000), Bulk);
     assert_eq!(refused, Err("frame"));
@@ -295,9 +263,7 @@ fn the_sum_of_waits_stays_at_its_largest_value() {
         Smoother::new(Instant::ZERO, unlimited(Mode::Adaptive(Adaptive::HIMD))).unwrap();
     for frame in 0..2 {
         let size = Bytes::new(100);
-        smoother
-            .enqueue(Instant::ZERO, frame, size, RealTime)
-            .unwrap();
+        smoother.enqueue(Instant::ZERO, frame, size, RealTime).unwrap();
     }
     let late = Instant::ZERO + Duration::from_ps(1 << 62);
     for _ in 0..2 {

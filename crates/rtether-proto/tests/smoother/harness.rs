@@ -52,9 +52,7 @@ impl Driver {
     pub(crate) fn enqueue_with_room(&mut self, class: Class, size: u64, room: usize) -> bool {
         let frame = self.arrivals;
         self.arrivals += 1;
-        let taken = self
-            .smoother
-            .enqueue(self.now, frame, Bytes::new(size), class);
+        let taken = self.smoother.enqueue(self.now, frame, Bytes::new(size), class);
         self.drain(room);
         taken.is_ok()
     }
@@ -71,10 +69,7 @@ impl Driver {
     /// A packet is out whose transmission began `ago` before.
     pub(crate) fn complete(&mut self, class: Class, ago: Duration, attempts: u32) {
         let started_at = (self.now - ago).max(Instant::ZERO);
-        let sent = Transmission {
-            started_at,
-            attempts,
-        };
+        let sent = Transmission { started_at, attempts };
         self.smoother.handle_completion(self.now, class, sent);
         self.drain(usize::MAX);
     }
@@ -144,19 +139,10 @@ impl Driver {
 }
 
 pub(crate) fn fixed(depth: u64, period: Duration) -> Mode {
-    Mode::Fixed(Fixed {
-        depth: Bytes::new(depth),
-        period,
-    })
+    Mode::Fixed(Fixed { depth: Bytes::new(depth), period })
 }
 
 /// A configuration whose limits no test reaches.
 pub(crate) fn unlimited(mode: Mode) -> Config {
-    Config {
-        mode,
-        limits: Limits {
-            bulk_packets: usize::MAX,
-            ..Limits::default()
-        },
-    }
+    Config { mode, limits: Limits { bulk_packets: usize::MAX, ..Limits::default() } }
 }

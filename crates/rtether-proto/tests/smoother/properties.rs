@@ -81,11 +81,7 @@ fn adaptive() -> impl Strategy<Value = Adaptive> {
                 period_max: ms(min + more),
                 increase,
                 growth_percent,
-                doubling: if per_call {
-                    Doubling::PerCall
-                } else {
-                    Doubling::PerReport
-                },
+                doubling: if per_call { Doubling::PerCall } else { Doubling::PerReport },
                 shift_refresh,
                 forgive_debt: false,
             },
@@ -144,19 +140,12 @@ fn take(driver: &mut Driver, step: &Step) {
         Step::Report(signal) => driver.signal(*signal),
         Step::Complete(class, ago, attempts) => driver.complete(*class, *ago, *attempts),
         Step::Hear(busy) => driver.hear(*busy),
-        Step::Set(mode) => driver.set(Config {
-            mode: *mode,
-            limits: small(),
-        }),
+        Step::Set(mode) => driver.set(Config { mode: *mode, limits: small() }),
     }
 }
 
 fn small() -> Limits {
-    Limits {
-        real_time_packets: 5,
-        bulk_packets: 20,
-        ..Limits::default()
-    }
+    Limits { real_time_packets: 5, bulk_packets: 20, ..Limits::default() }
 }
 
 /// Compares departures with the theorem in every window that ends with a bulk packet: octets of

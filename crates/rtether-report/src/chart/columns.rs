@@ -38,16 +38,10 @@ pub struct ColumnChart {
 impl ColumnChart {
     /// Returns the chart as a figure with title and legend.
     pub fn render(&self) -> Markup {
-        let columns = || {
-            self.groups
-                .iter()
-                .flat_map(|(_, columns)| columns.iter().flatten())
-        };
+        let columns = || self.groups.iter().flat_map(|(_, columns)| columns.iter().flatten());
         let values = columns().flat_map(|c| {
             let (low, high) = c.accepted.unzip();
-            [Some(c.value), c.reference, low, high]
-                .into_iter()
-                .flatten()
+            [Some(c.value), c.reference, low, high].into_iter().flatten()
         });
         let plot = Plot {
             x: Fitted::new(&Axis::number("").between(0.0, 1.0), std::iter::empty(), 1),
@@ -64,12 +58,7 @@ impl ColumnChart {
         let base = format!("M{LEFT} {:.1}H{:.1}", HEIGHT - BOTTOM, WIDTH - RIGHT);
         svg = svg.child(element("path").class("base").attr("d", base));
         let has_reference = columns().any(|c| c.reference.is_some());
-        figure(
-            &self.title,
-            &self.note,
-            svg,
-            Some(self.legend(has_reference)),
-        )
+        figure(&self.title, &self.note, svg, Some(self.legend(has_reference)))
     }
 
     fn legend(&self, has_reference: bool) -> Markup {
@@ -82,10 +71,7 @@ impl ColumnChart {
             let key = key().class("key reference").child(marker(2, 13.0, 6.0));
             entry(key, &self.reference_name)
         });
-        element("div")
-            .class("legend")
-            .children(series.chain(reference))
-            .into()
+        element("div").class("legend").children(series.chain(reference)).into()
     }
 }
 
@@ -102,9 +88,7 @@ fn draw_group(plot: &Plot, columns: &[Option<Column>], left: f64, width: f64) ->
             .attr("y", format!("{:.1}", top.min(zero)))
             .attr("width", format!("{:.1}", pitch * 0.84))
             .attr("height", format!("{:.1}", (zero - top).abs()));
-        let mut group = element("g")
-            .class(format!("s{}", kind % KINDS))
-            .child(shape);
+        let mut group = element("g").class(format!("s{}", kind % KINDS)).child(shape);
         let middle = x + pitch * 0.42;
         if let Some((low, high)) = column.accepted {
             let (low, high) = (plot.y(low), plot.y(high));
@@ -150,12 +134,8 @@ mod tests {
         };
         let drawn = chart.render();
         let document = roxmltree::Document::parse(drawn.as_str()).unwrap();
-        let count = |class| {
-            document
-                .descendants()
-                .filter(|n| n.attribute("class") == Some(class))
-                .count()
-        };
+        let count =
+            |class| document.descendants().filter(|n| n.attribute("class") == Some(class)).count();
         assert_eq!((count("accepted"), count("reference")), (2, 2));
     }
 }

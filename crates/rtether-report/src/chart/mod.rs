@@ -128,27 +128,14 @@ impl LineChart {
         let points = || self.series.iter().flat_map(|series| &series.points);
         let bands = || self.bands.iter().flat_map(|band| &band.points);
         let rules = self.rules.iter().map(|rule| rule.at);
-        let xs = points()
-            .map(|p| p.0)
-            .chain(bands().map(|p| p.0))
-            .chain(rules);
-        let ys = points()
-            .map(|p| p.1)
-            .chain(bands().flat_map(|p| [p.1, p.2]));
-        let plot = Plot {
-            x: Fitted::new(&self.x, xs, 5),
-            y: Fitted::new(&self.y, ys, 5),
-        };
+        let xs = points().map(|p| p.0).chain(bands().map(|p| p.0)).chain(rules);
+        let ys = points().map(|p| p.1).chain(bands().flat_map(|p| [p.1, p.2]));
+        let plot = Plot { x: Fitted::new(&self.x, xs, 5), y: Fitted::new(&self.y, ys, 5) };
         let mut svg = canvas(&self.title);
         svg = svg.child(draw_vertical(&plot, &self.y));
         svg = svg.child(draw_horizontal(&plot, &self.x));
         svg = svg.children(self.bands.iter().map(|band| draw_band(&plot, band)));
-        svg = svg.children(
-            self.rules
-                .iter()
-                .enumerate()
-                .map(|(i, r)| draw_rule(&plot, i, r)),
-        );
+        svg = svg.children(self.rules.iter().enumerate().map(|(i, r)| draw_rule(&plot, i, r)));
         let numbered = self.series.iter().enumerate();
         svg = svg.children(numbered.map(|(kind, series)| draw_series(&plot, kind % KINDS, series)));
         svg = svg.child(over(&plot));
@@ -173,12 +160,7 @@ impl LineChart {
             let shape = element("path").class("band").attr("d", "M1 1H25V11H1Z");
             entry(key().class("key").child(shape), &band.name)
         });
-        Some(
-            element("div")
-                .class("legend")
-                .children(series.chain(bands))
-                .into(),
-        )
+        Some(element("div").class("legend").children(series.chain(bands)).into())
     }
 }
 
@@ -222,12 +204,7 @@ pub(crate) fn draw_vertical(plot: &Plot, axis: &Axis) -> Markup {
     let (x, y) = (11.0, (TOP + HEIGHT - BOTTOM) / 2.0);
     let turn = format!("rotate(-90 {x} {y:.1})");
     let title = plot.y.title(&axis.label);
-    all.push(
-        label(x, y, "middle")
-            .attr("transform", turn)
-            .class("axis")
-            .text(title),
-    );
+    all.push(label(x, y, "middle").attr("transform", turn).class("axis").text(title));
     all
 }
 
@@ -255,11 +232,7 @@ fn draw_horizontal(plot: &Plot, axis: &Axis) -> Markup {
         Scale::Log => format!("{}, log scale", plot.x.title(&axis.label)),
     };
     let middle = (LEFT + WIDTH - RIGHT) / 2.0;
-    all.push(
-        label(middle, HEIGHT - 5.0, "middle")
-            .class("axis")
-            .text(title),
-    );
+    all.push(label(middle, HEIGHT - 5.0, "middle").class("axis").text(title));
     all
 }
 
@@ -274,13 +247,9 @@ pub(crate) fn label(x: f64, y: f64, anchor: &str) -> Element {
 fn draw_band(plot: &Plot, band: &Band) -> Markup {
     let there = band.points.iter().map(|&(x, low, _)| (x, low));
     let back = band.points.iter().rev().map(|&(x, _, high)| (x, high));
-    let outline: Vec<String> = there
-        .chain(back)
-        .map(|(x, y)| format!("{:.1},{:.1}", plot.x(x), plot.y(y)))
-        .collect();
-    let shape = element("polygon")
-        .class("band")
-        .attr("points", outline.join(" "));
+    let outline: Vec<String> =
+        there.chain(back).map(|(x, y)| format!("{:.1},{:.1}", plot.x(x), plot.y(y))).collect();
+    let shape = element("polygon").class("band").attr("points", outline.join(" "));
     shape.into()
 }
 
@@ -373,9 +342,8 @@ mod tests {
 
     #[test]
     fn thinning_keeps_peaks_and_ends() {
-        let mut places: Vec<(f64, f64)> = (0..10_000u32)
-            .map(|i| (f64::from(i) / 100.0, 5.0))
-            .collect();
+        let mut places: Vec<(f64, f64)> =
+            (0..10_000u32).map(|i| (f64::from(i) / 100.0, 5.0)).collect();
         places[4_321].1 = 99.0;
         let kept = thin(&places);
         assert!(kept.len() <= 400, "{}", kept.len());
@@ -397,12 +365,7 @@ mod tests {
             points: vec![(1e-6, 0.0), (2e-6, 0.5), (5e-4, 1.0)],
             style,
         };
-        let styles = [
-            Style::Line,
-            Style::Steps,
-            Style::Markers,
-            Style::LineAndMarkers,
-        ];
+        let styles = [Style::Line, Style::Steps, Style::Markers, Style::LineAndMarkers];
         let chart = LineChart {
             title: "<all>".into(),
             note: "n = 3".into(),

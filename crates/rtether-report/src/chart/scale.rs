@@ -39,11 +39,7 @@ pub struct Axis {
 impl Axis {
     /// Returns an axis for times in seconds.
     pub fn time(label: impl Into<String>) -> Self {
-        Self {
-            label: label.into(),
-            quantity: Quantity::Time,
-            ..Self::default()
-        }
+        Self { label: label.into(), quantity: Quantity::Time, ..Self::default() }
     }
 
     /// Returns an axis for shares from 0 to 100 %.
@@ -58,28 +54,19 @@ impl Axis {
 
     /// Returns an axis for plain numbers.
     pub fn number(label: impl Into<String>) -> Self {
-        Self {
-            label: label.into(),
-            ..Self::default()
-        }
+        Self { label: label.into(), ..Self::default() }
     }
 
     /// Makes the axis logarithmic.
     #[must_use]
     pub fn log(self) -> Self {
-        Self {
-            scale: Scale::Log,
-            ..self
-        }
+        Self { scale: Scale::Log, ..self }
     }
 
     /// Sets first and last value.
     #[must_use]
     pub fn between(self, low: f64, high: f64) -> Self {
-        Self {
-            range: Some((low, high)),
-            ..self
-        }
+        Self { range: Some((low, high)), ..self }
     }
 }
 
@@ -129,15 +116,7 @@ impl Fitted {
                 log_ticks(low, high)
             }
         };
-        Self {
-            scale: axis.scale,
-            quantity: axis.quantity,
-            low,
-            high,
-            unit,
-            unit_name,
-            ticks,
-        }
+        Self { scale: axis.scale, quantity: axis.quantity, low, high, unit, unit_name, ticks }
     }
 
     /// Returns the position of a value: 0 at the start, 1 at the end; values outside are clamped.
@@ -197,11 +176,7 @@ fn time_unit(value: f64) -> (f64, &'static str) {
     let smallest = TIME_UNITS[TIME_UNITS.len() - 1];
     let zero = value <= 0.0;
     let found = TIME_UNITS.iter().find(fits).copied();
-    if zero {
-        TIME_UNITS[0]
-    } else {
-        found.unwrap_or(smallest)
-    }
+    if zero { TIME_UNITS[0] } else { found.unwrap_or(smallest) }
 }
 
 /// Formats a tick with as many decimals as needed, at most four.
@@ -212,11 +187,7 @@ fn number(value: f64) -> String {
     }
     let text = format!("{value:.4}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
-    if text == "-0" {
-        "0".into()
-    } else {
-        text.into()
-    }
+    if text == "-0" { "0".into() } else { text.into() }
 }
 
 fn extent(values: impl Iterator<Item = f64>, scale: Scale) -> (f64, f64) {
@@ -249,18 +220,13 @@ pub(crate) fn nice_step(span: f64, target: u32) -> f64 {
     }
     let factors = [1.0, 2.0, 5.0];
     let fitting = factors.iter().map(|factor| factor * power);
-    fitting
-        .into_iter()
-        .find(|step| *step >= least * 0.999_999)
-        .unwrap_or(power * 10.0)
+    fitting.into_iter().find(|step| *step >= least * 0.999_999).unwrap_or(power * 10.0)
 }
 
 fn linear_ticks(low: f64, high: f64, step: f64) -> Vec<f64> {
     let first = (low / step - 1e-6).ceil();
     let ticks = (0..50u32).map(|number| (first + f64::from(number)) * step);
-    ticks
-        .take_while(|tick| *tick <= high + step * 1e-6)
-        .collect()
+    ticks.take_while(|tick| *tick <= high + step * 1e-6).collect()
 }
 
 /// Powers of ten, with 2 and 5 in between if there are few.
@@ -300,10 +266,7 @@ mod tests {
     fn ticks_are_round() {
         let time = Axis::time("latency");
         assert_eq!(texts(&time, [0.0, 1.13e-3]), ["0", "0.5", "1", "1.5"]);
-        assert_eq!(
-            texts(&time, [1e-6, 870e-6]),
-            ["0", "200", "400", "600", "800", "1000"]
-        );
+        assert_eq!(texts(&time, [1e-6, 870e-6]), ["0", "200", "400", "600", "800", "1000"]);
         let log = time.log();
         let expected = ["1 us", "10 us", "100 us", "1 ms", "10 ms"];
         assert_eq!(texts(&log, [1e-6, 0.01]), expected);

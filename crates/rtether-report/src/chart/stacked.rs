@@ -107,9 +107,8 @@ impl StackedChart {
             key().child(shape.attr("height", 10))
         };
         let kinds = self.kinds.iter();
-        let mut entries: Vec<Element> = kinds
-            .map(|(class, name)| entry(swatch(format!("hop {class}")), name))
-            .collect();
+        let mut entries: Vec<Element> =
+            kinds.map(|(class, name)| entry(swatch(format!("hop {class}")), name)).collect();
         let has =
             |what: fn(&StackedPart) -> bool| self.rows.iter().any(|row| row.parts.iter().any(what));
         if has(|part| part.is_wait) {

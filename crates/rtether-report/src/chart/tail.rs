@@ -105,11 +105,7 @@ impl Tail<'_> {
             let upper = upper.min(self.latency.max).as_secs_f64();
             points.push((upper.max(first), (real(left) / total).max(least)));
         }
-        Series {
-            name: self.name.clone(),
-            points,
-            style: Style::Steps,
-        }
+        Series { name: self.name.clone(), points, style: Style::Steps }
     }
 
     fn tips(&self, plot: &Plot) -> Markup {
@@ -119,11 +115,7 @@ impl Tail<'_> {
             let left = total - total * part / whole;
             (left > 1).then(|| (at, left, format!("{words} take at most {}", time(at))))
         });
-        let slowest = format!(
-            "the slowest of {} takes {}",
-            count(total),
-            time(self.latency.max)
-        );
+        let slowest = format!("the slowest of {} takes {}", count(total), time(self.latency.max));
         let all = quantiles.chain([(self.latency.max, 1, slowest)]);
         let tips = all.map(|(at, left, words): (Duration, u64, String)| {
             let share = real(left) / real(total.max(1));
@@ -153,17 +145,8 @@ mod tests {
                 latency.record(Duration::from_us(us));
             }
         }
-        let tail = Tail {
-            name: "a".into(),
-            histogram: &histogram,
-            latency: &latency,
-        };
-        let heights: Vec<f64> = tail
-            .series(1e-4)
-            .points
-            .iter()
-            .map(|point| point.1)
-            .collect();
+        let tail = Tail { name: "a".into(), histogram: &histogram, latency: &latency };
+        let heights: Vec<f64> = tail.series(1e-4).points.iter().map(|point| point.1).collect();
         assert_eq!(heights, [1.0, 0.01, 0.001, 1e-4]);
         let chart = TailChart {
             title: "delays".into(),
@@ -186,14 +169,7 @@ mod tests {
         assert_eq!(packets, ["1 packet", "10", "100", "1\u{a0}000 packets"]);
         let tips: Vec<String> = texts("tip").collect();
         // A bin of the histogram is up to 1 % wide.
-        assert!(
-            tips[0].starts_with("a: 50 % take at most 10"),
-            "{}",
-            tips[0]
-        );
-        assert_eq!(
-            tips[tips.len() - 1],
-            "a: the slowest of 1\u{a0}000 takes 80 us"
-        );
+        assert!(tips[0].starts_with("a: 50 % take at most 10"), "{}", tips[0]);
+        assert_eq!(tips[tips.len() - 1], "a: the slowest of 1\u{a0}000 takes 80 us");
     }
 }

@@ -31,19 +31,12 @@ enum Look {
 impl TableCell {
     /// Creates a text cell.
     pub fn text(text: impl std::fmt::Display) -> Self {
-        Self {
-            text: text.to_string(),
-            ..Self::default()
-        }
+        Self { text: text.to_string(), ..Self::default() }
     }
 
     /// Creates a number cell: displayed text and sort key.
     pub fn number(text: impl std::fmt::Display, key: impl std::fmt::Display) -> Self {
-        Self {
-            key: Some(key.to_string()),
-            class: "n",
-            ..Self::text(text)
-        }
+        Self { key: Some(key.to_string()), class: "n", ..Self::text(text) }
     }
 
     /// Creates a cell with a time, or a dash. It is sorted by the digits shown, so that cells which
@@ -57,19 +50,13 @@ impl TableCell {
 
     /// Creates a cell with a framed word.
     pub fn mark(class: &'static str, text: impl std::fmt::Display) -> Self {
-        Self {
-            look: Look::Mark(class),
-            ..Self::text(text)
-        }
+        Self { look: Look::Mark(class), ..Self::text(text) }
     }
 
     /// Creates a cell with a utilization and its bar.
     pub fn gauge(share: f64) -> Self {
         let look = Look::Gauge(share);
-        Self {
-            look,
-            ..Self::text(percent(share)).sorted_by(format!("{share:.5}"))
-        }
+        Self { look, ..Self::text(percent(share)).sorted_by(format!("{share:.5}")) }
     }
 
     /// Adds a line in small print.
@@ -123,8 +110,7 @@ impl TableCell {
             Look::Gauge(share) => json!(filled(share)),
         };
         let key = self.key.as_ref().map_or(Value::Null, |key| {
-            key.parse::<Number>()
-                .map_or_else(|_| json!(key), Value::Number)
+            key.parse::<Number>().map_or_else(|_| json!(key), Value::Number)
         });
         let class = match self.class {
             "" => Value::Null,

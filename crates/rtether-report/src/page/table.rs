@@ -45,9 +45,7 @@ impl DataTable {
             return body.into();
         }
         let numbers: Vec<String> = rows.iter().map(usize::to_string).collect();
-        body.attr("data-of", name)
-            .attr("data-rows", numbers.join(" "))
-            .into()
+        body.attr("data-of", name).attr("data-rows", numbers.join(" ")).into()
     }
 
     /// Returns a table for rows of [`Self::shared`] data that a script chooses.
@@ -105,9 +103,8 @@ impl DataTable {
             })
         };
         let rows = self.rows.iter().map(|(row, _)| row);
-        let rows: Vec<Vec<usize>> = rows
-            .map(|row| row.iter().map(&mut position).collect())
-            .collect();
+        let rows: Vec<Vec<usize>> =
+            rows.map(|row| row.iter().map(&mut position).collect()).collect();
         let numbered = self.rows.iter().enumerate();
         let failed = numbered.filter(|(_, (_, failed))| *failed);
         let failed: Vec<usize> = failed.map(|(row, _)| row).collect();
@@ -157,19 +154,12 @@ mod tests {
     fn table(rows: usize) -> DataTable {
         let row = |number: usize| {
             let name = TableCell::text(format!("a<b> & {number}")).class("name");
-            let cells = vec![
-                name,
-                TableCell::text("same").noted("\u{202e}"),
-                TableCell::gauge(0.5),
-            ];
+            let cells =
+                vec![name, TableCell::text("same").noted("\u{202e}"), TableCell::gauge(0.5)];
             (cells, number == 3)
         };
         DataTable {
-            columns: vec![
-                ("name".into(), false),
-                ("x".into(), false),
-                ("y".into(), true),
-            ],
+            columns: vec![("name".into(), false), ("x".into(), false), ("y".into(), true)],
             rows: (0..rows).map(row).collect(),
             filter: true,
         }
@@ -180,12 +170,7 @@ mod tests {
     fn long_tables_keep_their_rows_as_data() {
         let page = table(21).render();
         let document = roxmltree::Document::parse(page.as_str()).unwrap();
-        let count = |name| {
-            document
-                .descendants()
-                .filter(|n| n.has_tag_name(name))
-                .count()
-        };
+        let count = |name| document.descendants().filter(|n| n.has_tag_name(name)).count();
         assert_eq!((count("tr"), count("script")), (9, 1));
         let script = document.descendants().find(|n| n.has_tag_name("script"));
         let text = script.unwrap().text().unwrap();

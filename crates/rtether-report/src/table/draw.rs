@@ -31,27 +31,15 @@ struct Texts<'a> {
 
 impl<'a> Texts<'a> {
     fn new((title, column, cells): (&'a str, &'a Column, &'a [Cell])) -> Self {
-        Self {
-            title,
-            column,
-            cells: cells.iter().map(Cell::screen).collect(),
-        }
+        Self { title, column, cells: cells.iter().map(Cell::screen).collect() }
     }
 
     /// Returns the column with names of at most this length.
     fn shortened(&self, length: usize) -> Self {
         let cells = self.cells.iter();
-        let cells = cells.map(|text| {
-            if self.column.is_right {
-                text.clone()
-            } else {
-                shorten(text, length)
-            }
-        });
-        Self {
-            cells: cells.collect(),
-            ..self.clone()
-        }
+        let cells = cells
+            .map(|text| if self.column.is_right { text.clone() } else { shorten(text, length) });
+        Self { cells: cells.collect(), ..self.clone() }
     }
 
     /// Returns the characters that it takes, with a blank on each side.
@@ -75,27 +63,14 @@ pub(super) fn draw(table: &Table, screen: Screen) -> String {
     }
     let mandatory = |length: usize| {
         let columns = columns.iter().map(move |column| column.shortened(length));
-        columns
-            .filter(|column| column.column.rank == 0)
-            .collect::<Vec<_>>()
+        columns.filter(|column| column.column.rank == 0).collect::<Vec<_>>()
     };
     let Some(length) = LENGTHS.into_iter().find(|&length| fits(&mandatory(length))) else {
-        return plain(
-            table,
-            &mandatory(LENGTHS[LENGTHS.len() - 1]),
-            screen,
-            Some(width),
-        );
+        return plain(table, &mandatory(LENGTHS[LENGTHS.len() - 1]), screen, Some(width));
     };
     let mut left = usize::from(width) - total(&mandatory(length));
-    let mut kept: Vec<bool> = columns
-        .iter()
-        .map(|column| column.column.rank == 0)
-        .collect();
-    let columns: Vec<Texts<'_>> = columns
-        .iter()
-        .map(|column| column.shortened(length))
-        .collect();
+    let mut kept: Vec<bool> = columns.iter().map(|column| column.column.rank == 0).collect();
+    let columns: Vec<Texts<'_>> = columns.iter().map(|column| column.shortened(length)).collect();
     let mut others: Vec<usize> = (0..columns.len()).filter(|&index| !kept[index]).collect();
     others.sort_by_key(|&index| std::cmp::Reverse(columns[index].column.rank));
     for index in others {
@@ -104,12 +79,7 @@ pub(super) fn draw(table: &Table, screen: Screen) -> String {
         }
     }
     let columns = columns.into_iter().zip(kept).filter(|(_, kept)| *kept);
-    plain(
-        table,
-        &columns.map(|(column, _)| column).collect::<Vec<_>>(),
-        screen,
-        None,
-    )
+    plain(table, &columns.map(|(column, _)| column).collect::<Vec<_>>(), screen, None)
 }
 
 /// Returns the characters that a line takes; one is between columns.
@@ -124,13 +94,8 @@ fn cards(table: &Table, columns: &[Texts<'_>], width: usize) -> String {
     let indent = titles.max().unwrap_or(0) + 2;
     let cards = (0..table.rows).map(|row| {
         let lines = columns.iter().map(|column| {
-            let text = shorten(
-                &column.cells[row],
-                width.saturating_sub(indent).max(LENGTHS[4]),
-            );
-            format!("{:<indent$}{text}", column.title)
-                .trim_end()
-                .to_owned()
+            let text = shorten(&column.cells[row], width.saturating_sub(indent).max(LENGTHS[4]));
+            format!("{:<indent$}{text}", column.title).trim_end().to_owned()
         });
         lines.collect::<Vec<_>>().join("\n")
     });
@@ -142,11 +107,7 @@ fn plain(table: &Table, columns: &[Texts<'_>], screen: Screen, width: Option<u16
     let rule = if screen.ascii { '-' } else { '\u{2500}' };
     let rule = LineStyle::none().fill(rule).junction(rule);
     let style = TableStyle::new().header_separator(rule);
-    drawn.load_style(if table.wrap.is_some() {
-        style.row_separator(rule)
-    } else {
-        style
-    });
+    drawn.load_style(if table.wrap.is_some() { style.row_separator(rule) } else { style });
     if let Some(width) = width {
         drawn.set_content_arrangement(ContentArrangement::Dynamic);
         drawn.set_width(width);

@@ -35,11 +35,7 @@ pub struct Mark {
 
 impl Default for Mark {
     fn default() -> Self {
-        Self {
-            class: "v-none",
-            sign: "",
-            word: None,
-        }
+        Self { class: "v-none", sign: "", word: None }
     }
 }
 
@@ -111,11 +107,8 @@ fn station_loads(network: &Network, loads: &[(f64, f64)]) -> Vec<Attachment> {
     let mut found = vec![Attachment::None; network.nodes.len()];
     for (id, link) in network.iter_links() {
         let (there, back) = loads.get(id.index()).copied().unwrap_or_default();
-        let own = if link.standby {
-            Attachment::Standby
-        } else {
-            Attachment::Load(there.max(back))
-        };
+        let own =
+            if link.standby { Attachment::Standby } else { Attachment::Load(there.max(back)) };
         for end in link.ends {
             found[end.node.index()] = own;
         }
@@ -205,14 +198,8 @@ impl DrawnNode<'_> {
             times => format!("{kind} {}, one of {times} equal sub-trees", self.name),
         };
         let group = self.start(group, kind, &words);
-        let group = if self.times > 1 {
-            group.child(shape(&behind(area), 6))
-        } else {
-            group
-        };
-        group
-            .child(shape(area, 6))
-            .child(text_at(x, y + 4.5, "middle").text(label))
+        let group = if self.times > 1 { group.child(shape(&behind(area), 6)) } else { group };
+        group.child(shape(area, 6)).child(text_at(x, y + 4.5, "middle").text(label))
     }
 
     fn station(&self, group: Element, attachment: Attachment) -> Element {
@@ -229,11 +216,7 @@ impl DrawnNode<'_> {
         self.start(group, "station", &words)
             .child(shape(area, 4))
             .child(text_at(area.x + 7.0, y, "start").text(label))
-            .child(
-                text_at(area.right() - 6.0, y, "end")
-                    .class("load")
-                    .text(load),
-            )
+            .child(text_at(area.right() - 6.0, y, "end").class("load").text(load))
     }
 
     fn start(&self, group: Element, kind: &str, words: &str) -> Element {
@@ -248,11 +231,7 @@ impl DrawnNode<'_> {
 
 /// Returns the edge of a box below, of a pile.
 fn behind(area: &Area) -> Area {
-    Area {
-        x: area.x + 4.0,
-        y: area.y - 4.0,
-        ..*area
-    }
+    Area { x: area.x + 4.0, y: area.y - 4.0, ..*area }
 }
 
 /// Shortens a name until it fits.

@@ -90,12 +90,7 @@ impl Tree {
             shapes[node] = *known.entry(shape).or_insert(next);
             children[parents[node]].push(node);
         }
-        Self {
-            order,
-            up,
-            children,
-            shapes,
-        }
+        Self { order, up, children, shapes }
     }
 
     /// Returns the equal children of a node, several in each list, stations aside.
@@ -185,10 +180,7 @@ fn reduced(network: &Network, nodes: &[usize], links: &[usize], times: &[usize])
     let numbered = times.iter().enumerate();
     Folded {
         network: drawn,
-        times: numbered
-            .filter(|(at, _)| is_drawn(nodes, *at))
-            .map(|(_, times)| *times)
-            .collect(),
+        times: numbered.filter(|(at, _)| is_drawn(nodes, *at)).map(|(_, times)| *times).collect(),
         nodes: node_numbers.into_iter().map(NodeId).collect(),
         links: numbers(links).into_iter().map(LinkId).collect(),
     }

@@ -37,37 +37,20 @@ impl Grid {
         let columns = rows.iter().map(Vec::len).max().unwrap_or(1).max(1);
         let mut spots = vec![Spot::default(); cells];
         for (row, members) in rows.iter().enumerate() {
-            let indent = if is_chain {
-                0
-            } else {
-                (columns - members.len()) / 2
-            };
+            let indent = if is_chain { 0 } else { (columns - members.len()) / 2 };
             let backwards = is_chain && row % 2 == 1;
             for (position, &cell) in members.iter().enumerate() {
                 let column = indent + position;
-                let column = if backwards {
-                    columns - 1 - column
-                } else {
-                    column
-                };
+                let column = if backwards { columns - 1 - column } else { column };
                 spots[cell] = Spot { row, column };
             }
         }
-        Self {
-            spots,
-            rows: rows.len(),
-            columns,
-            is_chain,
-        }
+        Self { spots, rows: rows.len(), columns, is_chain }
     }
 
     /// Returns the upper of two cells first; in the same row, the left one.
     pub(super) fn downwards(&self, a: usize, b: usize) -> (usize, usize) {
-        if self.spots[a] <= self.spots[b] {
-            (a, b)
-        } else {
-            (b, a)
-        }
+        if self.spots[a] <= self.spots[b] { (a, b) } else { (b, a) }
     }
 
     /// Returns whether links run down alongside the outer columns.
@@ -93,9 +76,7 @@ fn chain(neighbors: &[Vec<usize>], edges: usize) -> Option<Vec<usize>> {
     if !is_chain {
         return None;
     }
-    let first = (0..cells)
-        .find(|&cell| neighbors[cell].len() == 1)
-        .unwrap_or(0);
+    let first = (0..cells).find(|&cell| neighbors[cell].len() == 1).unwrap_or(0);
     let mut order = vec![first];
     let mut seen = vec![false; cells];
     seen[first] = true;
@@ -109,11 +90,7 @@ fn chain(neighbors: &[Vec<usize>], edges: usize) -> Option<Vec<usize>> {
 /// A line folds at the end of a row; a ring fills two rows if possible.
 fn chain_rows(order: &[usize], is_ring: bool, per_row: usize) -> Vec<Vec<usize>> {
     let length = order.len();
-    let length = if is_ring {
-        length.div_ceil(2)
-    } else {
-        balanced(length, per_row)
-    };
+    let length = if is_ring { length.div_ceil(2) } else { balanced(length, per_row) };
     let row = length.min(per_row).max(1);
     order.chunks(row).map(<[usize]>::to_vec).collect()
 }
@@ -134,10 +111,7 @@ fn layers(neighbors: &[Vec<usize>], per_row: usize) -> Vec<Vec<usize>> {
         if placed[start] {
             continue;
         }
-        let part: Vec<usize> = distances(neighbors, start)
-            .into_iter()
-            .map(|(c, _)| c)
-            .collect();
+        let part: Vec<usize> = distances(neighbors, start).into_iter().map(|(c, _)| c).collect();
         if part.len() == 1 {
             placed[start] = true;
             single.push(start);
@@ -147,11 +121,7 @@ fn layers(neighbors: &[Vec<usize>], per_row: usize) -> Vec<Vec<usize>> {
             let farthest = distances(neighbors, cell).last().map_or(0, |&(_, d)| d);
             (farthest, usize::MAX - neighbors[cell].len(), cell)
         };
-        let root = part
-            .iter()
-            .copied()
-            .min_by_key(eccentricity)
-            .unwrap_or(start);
+        let root = part.iter().copied().min_by_key(eccentricity).unwrap_or(start);
         let found = distances(neighbors, root);
         for layer in found.chunk_by(|a, b| a.1 == b.1) {
             let members: Vec<usize> = layer.iter().map(|&(cell, _)| cell).collect();

@@ -113,9 +113,7 @@ pub fn layout(network: &Network) -> Layout {
         let too_wide = if fits(layout) { 0.0 } else { 1e9 };
         too_wide + layout.height + layout.width / 4.0
     };
-    candidates
-        .min_by(|a, b| cost(a).total_cmp(&cost(b)))
-        .unwrap_or_default()
+    candidates.min_by(|a, b| cost(a).total_cmp(&cost(b))).unwrap_or_default()
 }
 
 /// Assignment of stations to switches.
@@ -131,12 +129,8 @@ struct Cells {
 
 impl Cells {
     fn new(network: &Network) -> Self {
-        let is_switch = |id: NodeId| {
-            matches!(
-                network.node(id).kind,
-                NodeKind::Switch(_) | NodeKind::Hub(_)
-            )
-        };
+        let is_switch =
+            |id: NodeId| matches!(network.node(id).kind, NodeKind::Switch(_) | NodeKind::Hub(_));
         let ids = || network.iter_nodes().map(|(id, _)| id);
         let mut switches: Vec<Option<NodeId>> =
             ids().filter(|&id| is_switch(id)).map(Some).collect();
@@ -167,27 +161,17 @@ impl Cells {
         } else {
             switches.push(None);
         }
-        Self {
-            switches,
-            stations,
-            cell_of,
-        }
+        Self { switches, stations, cell_of }
     }
 
     fn sizes(&self, network: &Network, columns: usize) -> Sizes {
-        let names = network
-            .iter_nodes()
-            .map(|(_, node)| text::columns(&node.name));
+        let names = network.iter_nodes().map(|(_, node)| text::columns(&node.name));
         let longest = real_len(names.max().unwrap_or(0));
         let chip = (longest * draw::CHARACTER + draw::LOAD + 12.0).clamp(96.0, 200.0);
         let most = self.stations.iter().map(Vec::len).max().unwrap_or(0);
         let columns = columns.min(most.max(1));
         let cell = real_len(columns) * (SPINE + chip) + SPINE / 2.0;
-        Sizes {
-            chip,
-            columns,
-            cell: cell.max(120.0),
-        }
+        Sizes { chip, columns, cell: cell.max(120.0) }
     }
 
     /// Returns pairs of cells joined by a link, each pair once.
@@ -208,31 +192,17 @@ impl Cells {
 fn place(network: &Network, cells: &Cells, sizes: Sizes) -> Layout {
     let pitch = sizes.cell + GAP;
     let room = ((PAGE - 2.0 * MARGIN_FOLDED + GAP) / pitch).floor();
-    let per_row = (1..64usize)
-        .take_while(|&n| real_len(n) <= room)
-        .last()
-        .unwrap_or(1);
+    let per_row = (1..64usize).take_while(|&n| real_len(n) <= room).last().unwrap_or(1);
     let grid = Grid::new(cells.switches.len(), &cells.edges(network), per_row);
     let tracks = tracks(network, cells, &grid);
     let mut tops = Vec::new();
     let mut y = 8.0;
     for row in 0..grid.rows {
         let across = tracks.iter().filter(|(r, _)| *r == row).count();
-        y += if across == 0 {
-            8.0
-        } else {
-            CHANNEL + TRACK * real_len(across)
-        };
+        y += if across == 0 { 8.0 } else { CHANNEL + TRACK * real_len(across) };
         tops.push(y);
-        let in_row = grid
-            .spots
-            .iter()
-            .zip(&cells.stations)
-            .filter(|(spot, _)| spot.row == row);
-        let most = in_row
-            .map(|(_, stations)| stations.len())
-            .max()
-            .unwrap_or(0);
+        let in_row = grid.spots.iter().zip(&cells.stations).filter(|(spot, _)| spot.row == row);
+        let most = in_row.map(|(_, stations)| stations.len()).max().unwrap_or(0);
         let lines = real_len(most.div_ceil(sizes.columns));
         y += CHIP_TOP + lines * CHIP_PITCH + 6.0;
     }
@@ -242,16 +212,8 @@ fn place(network: &Network, cells: &Cells, sizes: Sizes) -> Layout {
     for (cell, &spot) in grid.spots.iter().enumerate() {
         place_cell(cells, cell, corner(spot), sizes, &mut nodes);
     }
-    let router = Router {
-        cells,
-        grid: &grid,
-        tracks: &tracks,
-        tops: &tops,
-        nodes: &nodes,
-    };
-    let wires = network
-        .iter_links()
-        .map(|(id, link)| router.wire(id, link.ends.map(|e| e.node)));
+    let router = Router { cells, grid: &grid, tracks: &tracks, tops: &tops, nodes: &nodes };
+    let wires = network.iter_links().map(|(id, link)| router.wire(id, link.ends.map(|e| e.node)));
     Layout {
         width: 2.0 * margin + real_len(grid.columns) * pitch - GAP,
         height: y + 8.0,
@@ -262,23 +224,14 @@ fn place(network: &Network, cells: &Cells, sizes: Sizes) -> Layout {
 
 impl Grid {
     fn margin(&self) -> f64 {
-        if self.is_folded() {
-            MARGIN_FOLDED
-        } else {
-            MARGIN
-        }
+        if self.is_folded() { MARGIN_FOLDED } else { MARGIN }
     }
 }
 
 fn place_cell(cells: &Cells, cell: usize, at: (f64, f64), sizes: Sizes, nodes: &mut [Area]) {
     let (x, y) = at;
     if let Some(switch) = cells.switches[cell] {
-        nodes[switch.index()] = Area {
-            x,
-            y,
-            width: sizes.cell,
-            height: SWITCH_HEIGHT,
-        };
+        nodes[switch.index()] = Area { x, y, width: sizes.cell, height: SWITCH_HEIGHT };
     }
     let stations = &cells.stations[cell];
     // Fill column by column, all with the same number of lines.
@@ -365,11 +318,7 @@ impl Router<'_> {
         let (spot, target) = (self.grid.spots[from], self.grid.spots[to]);
         let y = start.middle().1;
         if spot.row == target.row && spot.column.abs_diff(target.column) == 1 {
-            let (left, right) = if start.x < end.x {
-                (start, end)
-            } else {
-                (end, start)
-            };
+            let (left, right) = if start.x < end.x { (start, end) } else { (end, start) };
             let middle = left.right().midpoint(right.x);
             return Wire {
                 link,
@@ -426,10 +375,7 @@ impl Router<'_> {
 
     fn track_of(&self, row: usize, from: usize) -> usize {
         let in_row = self.tracks.iter().filter(|(r, _)| *r == row);
-        in_row
-            .into_iter()
-            .position(|(_, cell)| *cell == from)
-            .unwrap_or(0)
+        in_row.into_iter().position(|(_, cell)| *cell == from).unwrap_or(0)
     }
 }
 

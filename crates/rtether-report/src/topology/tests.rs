@@ -6,21 +6,12 @@ use super::*;
 
 fn station(name: String) -> Node {
     let station = EndStation::new(Stack::Zero);
-    Node {
-        name,
-        kind: NodeKind::EndStation(station),
-    }
+    Node { name, kind: NodeKind::EndStation(station) }
 }
 
 fn switch(name: String) -> Node {
-    let switch = Switch {
-        buffer: Buffer::per_port(Bytes::new(1)),
-        ..Switch::new(0)
-    };
-    Node {
-        name,
-        kind: NodeKind::Switch(switch),
-    }
+    let switch = Switch { buffer: Buffer::per_port(Bytes::new(1)), ..Switch::new(0) };
+    Node { name, kind: NodeKind::Switch(switch) }
 }
 
 fn join(a: usize, b: usize) -> Link {
@@ -35,21 +26,14 @@ fn network(switches: usize, edges: &[(usize, usize)], stations: &[usize]) -> Net
     let mut links: Vec<Link> = edges.iter().map(|&(a, b)| join(a, b)).collect();
     let attached = stations.iter().enumerate();
     links.extend(attached.map(|(i, &at)| join(at, switches + i)));
-    Network {
-        nodes,
-        links,
-        ..Network::default()
-    }
+    Network { nodes, links, ..Network::default() }
 }
 
 fn check(network: &Network) -> Layout {
     let layout = layout(network);
     for (i, a) in layout.nodes.iter().enumerate() {
         assert!(a.x >= 0.0 && a.y >= 0.0, "{a:?}");
-        assert!(
-            a.right() <= layout.width && a.y + a.height <= layout.height,
-            "{a:?}"
-        );
+        assert!(a.right() <= layout.width && a.y + a.height <= layout.height, "{a:?}");
         for b in &layout.nodes[i + 1..] {
             assert!(!a.overlaps(b), "{a:?} {b:?}");
         }
@@ -81,12 +65,7 @@ fn check(network: &Network) -> Layout {
 #[test]
 fn a_star_fits_the_page() {
     let layout = check(&network(1, &[], &[0; 18]));
-    assert!(
-        layout.width <= PAGE && layout.height < 500.0,
-        "{} {}",
-        layout.width,
-        layout.height
-    );
+    assert!(layout.width <= PAGE && layout.height < 500.0, "{} {}", layout.width, layout.height);
 }
 
 #[test]
@@ -95,11 +74,7 @@ fn a_line_is_one_row_and_a_ring_two() {
     let layout = check(&network(5, &line, &[0, 1, 2, 3, 4]));
     let top = layout.nodes[0].y;
     assert!(layout.nodes[..5].iter().all(|area| area.y <= top));
-    assert!(
-        layout.nodes[..5]
-            .windows(2)
-            .all(|pair| pair[0].x < pair[1].x)
-    );
+    assert!(layout.nodes[..5].windows(2).all(|pair| pair[0].x < pair[1].x));
     let ring = [(0, 1), (1, 2), (2, 3), (0, 3)];
     let layout = check(&network(4, &ring, &[0, 1, 2, 3]));
     let [first, second, third, last] = [0, 1, 2, 3].map(|node| layout.nodes[node]);
@@ -164,12 +139,7 @@ fn equal_bays_are_drawn_once() {
     let labels = vec![1; plant.links.len()];
     let folded = fold(&plant, &labels);
     // Station 15 is the fourth of bay 3, which thus is another kind of bay; so are those with three.
-    let names: Vec<&str> = folded
-        .network
-        .nodes
-        .iter()
-        .map(|node| &*node.name)
-        .collect();
+    let names: Vec<&str> = folded.network.nodes.iter().map(|node| &*node.name).collect();
     let drawn = [
         "sw0",
         "sw1",

@@ -58,20 +58,14 @@ fn publish(mut host: Host) -> Result<(), Box<dyn Error>> {
         }
         let now = host.now();
         publication.publish(host.participant_mut(), now, &Count { number })?;
-        println!(
-            "{number} to {}",
-            host.participant_mut().readers_of(publication.id())
-        );
+        println!("{number} to {}", host.participant_mut().readers_of(publication.id()));
     }
     Ok(())
 }
 
 fn subscribe(mut host: Host) -> Result<(), Box<dyn Error>> {
     let now = host.now();
-    let reliable = Qos {
-        reliability: Reliability::Reliable,
-        ..Qos::reader()
-    };
+    let reliable = Qos { reliability: Reliability::Reliable, ..Qos::reader() };
     let subscription = Subscription::<Count>::create(host.participant_mut(), now, TOPIC, reliable);
     let mut subscription = subscription.ok_or("no room for a subscription")?;
     loop {

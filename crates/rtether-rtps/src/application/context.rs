@@ -26,11 +26,7 @@ impl<'a> Context<'a> {
         participant: &'a mut Participant,
         now: Instant,
     ) -> Self {
-        Self {
-            application,
-            participant,
-            now,
-        }
+        Self { application, participant, now }
     }
 
     /// Returns the current time of the host's clock.
@@ -224,8 +220,7 @@ impl<'a> Context<'a> {
         subscription: &SubscriptionHandle<T>,
     ) -> impl Iterator<Item = ReaderId> {
         let slot = self.application.subscriptions.get(&subscription.number);
-        slot.into_iter()
-            .flat_map(|slot| slot.readers.iter().map(|reader| reader.id))
+        slot.into_iter().flat_map(|slot| slot.readers.iter().map(|reader| reader.id))
     }
 
     /// Returns the counters of a subscription, summed over its readers; samples that could not be
@@ -246,10 +241,7 @@ impl<'a> Context<'a> {
 
     /// Takes the next sample of a subscription, bypassing its callback.
     pub fn take<T: Data>(&mut self, subscription: &SubscriptionHandle<T>) -> Option<Received<T>> {
-        let slot = self
-            .application
-            .subscriptions
-            .get_mut(&subscription.number)?;
+        let slot = self.application.subscriptions.get_mut(&subscription.number)?;
         let (readers, malformed) = (&slot.readers, &mut slot.malformed);
         let mut readers = readers.iter();
         readers.find_map(|reader| typed::take(self.participant, self.now, reader.id, malformed))

@@ -66,14 +66,7 @@ impl Context<'_> {
         has_key: bool,
         (qos, separates): (Qos, bool),
     ) -> Result<(u32, Token), NoRoom> {
-        let new = NewWriter {
-            name,
-            has_key,
-            qos,
-            judge: None,
-            publisher: None,
-            separates,
-        };
+        let new = NewWriter { name, has_key, qos, judge: None, publisher: None, separates };
         // No other error is possible.
         let outlet = Outlet::open(self.participant, self.now, new).map_err(|_| NoRoom)?;
         let number = self.number();
@@ -240,10 +233,7 @@ impl Context<'_> {
         if !(pattern.accepts)(writer) {
             return;
         }
-        let name = TopicName {
-            topic: &writer.topic,
-            type_name: &writer.type_name,
-        };
+        let name = TopicName { topic: &writer.topic, type_name: &writer.type_name };
         let (keys, qos) = (pattern.keys.clone(), pattern.qos.clone());
         let Some(id) = self.participant.create_reader(self.now, name, keys, qos) else {
             self.application.counters.patterns_full += 1;
@@ -264,12 +254,7 @@ impl Context<'_> {
 }
 
 fn reader_slot(id: ReaderId, name: TopicName<'_>) -> ReaderSlot {
-    ReaderSlot {
-        id,
-        topic: name.topic.to_owned(),
-        type_name: name.type_name.to_owned(),
-        lost: 0,
-    }
+    ReaderSlot { id, topic: name.topic.to_owned(), type_name: name.type_name.to_owned(), lost: 0 }
 }
 
 fn subscription(mode: Mode, listener: Box<dyn Listener>) -> SubscriptionSlot {
@@ -287,19 +272,11 @@ fn subscription(mode: Mode, listener: Box<dyn Listener>) -> SubscriptionSlot {
 fn typed_listener<T: Data + 'static>(
     callback: impl FnMut(&mut Context<'_>, &str, Notice<Received<T>>) + Send + 'static,
 ) -> Box<dyn Listener> {
-    Box::new(Typed {
-        callback,
-        malformed: 0,
-        of: PhantomData,
-    })
+    Box::new(Typed { callback, malformed: 0, of: PhantomData })
 }
 
 fn raw_listener(
     callback: impl FnMut(&mut Context<'_>, &str, Notice<RawSample<'_>>) + Send + 'static,
 ) -> Box<dyn Listener> {
-    Box::new(Raw {
-        callback,
-        payload: Vec::new(),
-        key: Vec::new(),
-    })
+    Box::new(Raw { callback, payload: Vec::new(), key: Vec::new() })
 }

@@ -124,11 +124,9 @@ impl Context<'_> {
                 self.tell(reader, Notice::Unmatched { writer });
                 self.give_up(reader);
             }
-            Event::RequestedIncompatible {
-                reader,
-                writer,
-                policies,
-            } => self.tell(reader, Notice::Incompatible { writer, policies }),
+            Event::RequestedIncompatible { reader, writer, policies } => {
+                self.tell(reader, Notice::Incompatible { writer, policies })
+            }
             Event::WriterSilent { reader, writer } => {
                 self.tell(reader, Notice::Silent { writer });
             }
@@ -141,11 +139,7 @@ impl Context<'_> {
             Event::ReaderUnmatched { writer, reader } => {
                 self.tell_publication(writer, PublicationNotice::Unmatched { reader });
             }
-            Event::OfferedIncompatible {
-                writer,
-                reader,
-                policies,
-            } => {
+            Event::OfferedIncompatible { writer, reader, policies } => {
                 let notice = PublicationNotice::Incompatible { reader, policies };
                 self.tell_publication(writer, notice);
             }

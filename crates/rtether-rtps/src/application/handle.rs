@@ -27,21 +27,13 @@ pub struct SubscriptionHandle<T> {
 
 impl<T> PublicationHandle<T> {
     pub(super) fn new(number: u32, token: Token) -> Self {
-        Self {
-            number,
-            _token: token,
-            of: PhantomData,
-        }
+        Self { number, _token: token, of: PhantomData }
     }
 }
 
 impl<T> SubscriptionHandle<T> {
     pub(super) fn new(number: u32, token: Token) -> Self {
-        Self {
-            number,
-            _token: token,
-            of: PhantomData,
-        }
+        Self { number, _token: token, of: PhantomData }
     }
 }
 

@@ -110,9 +110,7 @@ impl Application {
         }
         let timers = self.publications.values();
         let timers = timers.filter_map(|slot| slot.timer.as_ref());
-        timers
-            .map(|timer| timer.due_at)
-            .fold(Instant::NEVER, Instant::min)
+        timers.map(|timer| timer.due_at).fold(Instant::NEVER, Instant::min)
     }
 
     /// Delivers notifications and calls the callbacks that are due.

@@ -53,10 +53,7 @@ impl PublicationOptions {
         Qos {
             reliability: self.reliability,
             history: History::KeepAll,
-            limits: ResourceLimits {
-                samples: Some(self.queue),
-                ..ResourceLimits::default()
-            },
+            limits: ResourceLimits { samples: Some(self.queue), ..ResourceLimits::default() },
             ownership: ownership(self.strength.is_some()),
             strength: self.strength.unwrap_or(0),
             persistence: self.strength.map(|_| self.persistence),
@@ -130,10 +127,7 @@ impl SubscriptionOptions {
         Qos {
             reliability: self.reliability,
             history,
-            limits: ResourceLimits {
-                samples,
-                ..ResourceLimits::default()
-            },
+            limits: ResourceLimits { samples, ..ResourceLimits::default() },
             ownership: ownership(self.strongest_only),
             deadline: self.deadline,
             time_based_filter: minimum_separation,
@@ -144,9 +138,5 @@ impl SubscriptionOptions {
 }
 
 fn ownership(is_exclusive: bool) -> Ownership {
-    if is_exclusive {
-        Ownership::Exclusive
-    } else {
-        Ownership::Shared
-    }
+    if is_exclusive { Ownership::Exclusive } else { Ownership::Shared }
 }

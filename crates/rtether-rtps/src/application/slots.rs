@@ -145,15 +145,13 @@ impl<F> Raw<F> {
     fn take(&mut self, context: &mut Context<'_>, reader: ReaderId) -> Option<SampleInfo> {
         let now = context.now();
         let (own, own_key) = (&mut self.payload, &mut self.key);
-        context
-            .participant_mut()
-            .take(now, reader, |info, payload, key| {
-                own.clear();
-                own.extend_from_slice(payload);
-                own_key.clear();
-                own_key.extend_from_slice(key);
-                *info
-            })
+        context.participant_mut().take(now, reader, |info, payload, key| {
+            own.clear();
+            own.extend_from_slice(payload);
+            own_key.clear();
+            own_key.extend_from_slice(key);
+            *info
+        })
     }
 }
 
@@ -165,11 +163,7 @@ where
         let Some(info) = self.take(context, reader) else {
             return false;
         };
-        let sample = RawSample {
-            info,
-            payload: &self.payload,
-            key: &self.key,
-        };
+        let sample = RawSample { info, payload: &self.payload, key: &self.key };
         (self.callback)(context, topic, Notice::Sample(sample));
         true
     }

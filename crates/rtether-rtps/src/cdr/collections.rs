@@ -96,8 +96,7 @@ impl<T: Data, const N: usize> Data for [T; N] {
         if T::IS_PRIMITIVE {
             return T::encode_all(self, encoder);
         }
-        self.iter()
-            .try_for_each(|value| value.encode_element(encoder))
+        self.iter().try_for_each(|value| value.encode_element(encoder))
     }
 
     fn decode_element(decoder: &mut Decoder<'_>) -> Result<Self, CdrError> {
@@ -109,8 +108,7 @@ impl<T: Data, const N: usize> Data for [T; N] {
     }
 
     fn encode_key_element(&self, encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
-        self.iter()
-            .try_for_each(|value| value.encode_key_element(encoder))
+        self.iter().try_for_each(|value| value.encode_key_element(encoder))
     }
 
     fn decode_key_element(decoder: &mut Decoder<'_>) -> Result<Self, CdrError> {
@@ -146,9 +144,7 @@ impl<T: Data> Data for Option<T> {
     }
 
     fn decode(decoder: &mut Decoder<'_>) -> Result<Self, CdrError> {
-        bool::decode(decoder)?
-            .then(|| T::decode(decoder))
-            .transpose()
+        bool::decode(decoder)?.then(|| T::decode(decoder)).transpose()
     }
 
     fn missing() -> Self {
@@ -184,8 +180,7 @@ impl<T: Data> Data for Option<T> {
     }
 
     fn encode_parameter(&self, id: u32, encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
-        self.iter()
-            .try_for_each(|value| value.encode_parameter(id, encoder))
+        self.iter().try_for_each(|value| value.encode_parameter(id, encoder))
     }
 
     fn decode_parameter(parameter: Parameter, decoder: &mut Decoder<'_>) -> Result<Self, CdrError> {

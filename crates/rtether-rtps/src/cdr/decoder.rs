@@ -78,10 +78,7 @@ impl<'a> Decoder<'a> {
     }
 
     pub(crate) const fn error(&self, kind: CdrErrorKind) -> CdrError {
-        CdrError {
-            offset: self.at,
-            kind,
-        }
+        CdrError { offset: self.at, kind }
     }
 
     /// Reads `len` octets unchanged.
@@ -105,10 +102,7 @@ impl<'a> Decoder<'a> {
     fn chunk<const N: usize>(&mut self) -> Result<[u8; N], CdrError> {
         self.align(N)?;
         let octets = self.octets(N)?;
-        octets
-            .first_chunk()
-            .copied()
-            .ok_or_else(|| self.error(CdrErrorKind::Truncated))
+        octets.first_chunk().copied().ok_or_else(|| self.error(CdrErrorKind::Truncated))
     }
 
     numbers!(u8 u16 u32 u64 i8 i16 i32 i64 f32 f64);
@@ -166,11 +160,7 @@ impl<'a> Decoder<'a> {
             _ => declared,
         };
         if (form == Form::List) != (declared == Form::List) {
-            let form = Representation {
-                encoding: self.encoding,
-                form,
-                order: self.order,
-            };
+            let form = Representation { encoding: self.encoding, form, order: self.order };
             return Err(self.error(CdrErrorKind::Representation(form.id())));
         }
         let is_outermost = self.depth == 0 && self.at == 0 && self.form.is_some();
@@ -340,10 +330,7 @@ impl<'a> Decoder<'a> {
 
     /// Returns the error that the number just read is not an enumerator.
     pub const fn unknown_enumerator(&self, value: i32) -> CdrError {
-        CdrError {
-            offset: self.at.saturating_sub(4),
-            kind: CdrErrorKind::Enumerator(value),
-        }
+        CdrError { offset: self.at.saturating_sub(4), kind: CdrErrorKind::Enumerator(value) }
     }
 
     /// Returns a key member of a list, or the error that it is missing.

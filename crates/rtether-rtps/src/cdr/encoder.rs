@@ -89,10 +89,7 @@ impl<'a> Encoder<'a> {
     }
 
     pub(crate) fn error(&self, kind: CdrErrorKind) -> CdrError {
-        CdrError {
-            offset: self.position(),
-            kind,
-        }
+        CdrError { offset: self.position(), kind }
     }
 
     /// Writes octets unchanged.
@@ -210,9 +207,7 @@ impl<'a> Encoder<'a> {
             ByteOrder::Big => len.to_be_bytes(),
             ByteOrder::Little => len.to_le_bytes(),
         };
-        let place = from
-            .checked_sub(4)
-            .and_then(|at| self.out.get_mut(at..from));
+        let place = from.checked_sub(4).and_then(|at| self.out.get_mut(at..from));
         if let Some(place) = place {
             place.copy_from_slice(&octets);
         }

@@ -22,12 +22,7 @@ const WALK_MAX: usize = 64;
 impl Extent {
     /// Returns the start of a value.
     pub(super) const fn new(encoding: Encoding) -> Self {
-        Self {
-            end: 0,
-            encoding,
-            is_key: false,
-            depth: 0,
-        }
+        Self { end: 0, encoding, is_key: false, depth: 0 }
     }
 
     /// Returns the start of a key in its hashed form.
@@ -103,11 +98,7 @@ impl Extent {
 
     /// Adds the length field of elements that are not primitive.
     pub(crate) fn collection(self, is_primitive: bool) -> Option<Self> {
-        if is_primitive || self.encoding == Encoding::Xcdr1 {
-            Some(self)
-        } else {
-            self.add(4, 4)
-        }
+        if is_primitive || self.encoding == Encoding::Xcdr1 { Some(self) } else { self.add(4, 4) }
     }
 
     /// Adds `count` elements.

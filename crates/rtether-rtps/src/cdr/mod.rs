@@ -51,9 +51,7 @@ pub fn to_payload_in<T: Data>(
     order: ByteOrder,
     out: &mut Vec<u8>,
 ) -> Result<(), CdrError> {
-    write_payload(T::EXTENSIBILITY, encoding, order, out, |encoder| {
-        value.encode(encoder)
-    })
+    write_payload(T::EXTENSIBILITY, encoding, order, out, |encoder| value.encode(encoder))
 }
 
 /// Appends the payload of a value's key, little-endian: the content of a DATA that disposes of or
@@ -82,21 +80,15 @@ fn write_key_payload<T: Data>(
     has_length: bool,
     out: &mut Vec<u8>,
 ) -> Result<(), CdrError> {
-    write_payload(
-        T::EXTENSIBILITY,
-        encoding,
-        ByteOrder::Little,
-        out,
-        |encoder| {
-            if !T::HAS_KEY {
-                return Ok(());
-            }
-            if !has_length {
-                encoder.leave_out_length();
-            }
-            value.encode_key(encoder)
-        },
-    )
+    write_payload(T::EXTENSIBILITY, encoding, ByteOrder::Little, out, |encoder| {
+        if !T::HAS_KEY {
+            return Ok(());
+        }
+        if !has_length {
+            encoder.leave_out_length();
+        }
+        value.encode_key(encoder)
+    })
 }
 
 /// Appends a header and body.
@@ -152,13 +144,7 @@ pub(crate) fn read_key_payload<T>(
         return declared;
     }
     let form = Form::Plain;
-    let mut decoder = Decoder::of_body(
-        body,
-        Representation {
-            form,
-            ..representation
-        },
-    );
+    let mut decoder = Decoder::of_body(body, Representation { form, ..representation });
     decode(&mut decoder).or(declared)
 }
 
@@ -166,10 +152,7 @@ pub(crate) fn read_key_payload<T>(
 /// sequences it may be slightly above the size of the longest payload.
 pub fn payload_size_max<T: Data>(encoding: Encoding) -> Option<usize> {
     let extent = T::extend(Extent::new(encoding))?;
-    extent
-        .len()
-        .checked_add(HEADER_LEN)?
-        .checked_next_multiple_of(4)
+    extent.len().checked_add(HEADER_LEN)?.checked_next_multiple_of(4)
 }
 
 /// Reads the body of a payload.
@@ -191,8 +174,5 @@ pub(crate) fn read_payload<T>(
 
 /// Makes the offset of an error count from the start of the payload.
 fn with_header(error: CdrError) -> CdrError {
-    CdrError {
-        offset: error.offset.saturating_add(HEADER_LEN),
-        ..error
-    }
+    CdrError { offset: error.offset.saturating_add(HEADER_LEN), ..error }
 }

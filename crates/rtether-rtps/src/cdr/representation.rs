@@ -75,11 +75,7 @@ impl Representation {
             (Extensibility::Appendable, Encoding::Xcdr2) => Form::Delimited,
             (Extensibility::Final | Extensibility::Appendable, _) => Form::Plain,
         };
-        Self {
-            encoding,
-            form,
-            order,
-        }
+        Self { encoding, form, order }
     }
 
     /// Returns the representation identifier; the lowest bit means little-endian.
@@ -107,16 +103,8 @@ impl Representation {
             0x000A => (Encoding::Xcdr2, Form::List),
             _ => return None,
         };
-        let order = if id & 1 == 0 {
-            ByteOrder::Big
-        } else {
-            ByteOrder::Little
-        };
-        Some(Self {
-            encoding,
-            form,
-            order,
-        })
+        let order = if id & 1 == 0 { ByteOrder::Big } else { ByteOrder::Little };
+        Some(Self { encoding, form, order })
     }
 
     /// Splits a payload into its representation and its body, without the padding that the options
@@ -124,17 +112,11 @@ impl Representation {
     /// multiple of four.
     pub fn split(payload: &[u8]) -> Result<(Self, &[u8]), CdrError> {
         let Some((&[a, b, _, options], body)) = payload.split_first_chunk() else {
-            return Err(CdrError {
-                offset: payload.len(),
-                kind: CdrErrorKind::Truncated,
-            });
+            return Err(CdrError { offset: payload.len(), kind: CdrErrorKind::Truncated });
         };
         let id = u16::from_be_bytes([a, b]);
         let Some(representation) = Self::from_id(id) else {
-            return Err(CdrError {
-                offset: 0,
-                kind: CdrErrorKind::Representation(id),
-            });
+            return Err(CdrError { offset: 0, kind: CdrErrorKind::Representation(id) });
         };
         let is_padded = body.len().is_multiple_of(4);
         let padding = usize::from(if is_padded { options & PADDING } else { 0 });

@@ -100,11 +100,7 @@ impl EndpointData {
         let (mut unicast, mut multicast) = (Vec::new(), Vec::new());
         let (mut expects_inline_qos, mut content_filter, mut group) = (false, None, None);
         let mut type_hash = None;
-        let mut qos = if is_writer {
-            Qos::writer()
-        } else {
-            Qos::reader()
-        };
+        let mut qos = if is_writer { Qos::writer() } else { Qos::reader() };
         each(payload, |id, parameter| {
             match id {
                 pid::ENDPOINT_GUID => guid = Some(parameter.guid()?),

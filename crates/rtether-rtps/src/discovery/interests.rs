@@ -39,10 +39,7 @@ impl Interests {
         written: impl Iterator<Item = &'a str>,
         read: impl Iterator<Item = &'a str>,
     ) -> Option<Self> {
-        Some(Self {
-            written: hashes(written)?,
-            read: hashes(read)?,
-        })
+        Some(Self { written: hashes(written)?, read: hashes(read)? })
     }
 
     /// Returns whether one publishes what the other subscribes to.
@@ -120,9 +117,8 @@ mod tests {
 
     #[test]
     fn too_many_topics_are_no_interests() {
-        let topics: Vec<alloc::string::String> = (0..=INTERESTS_MAX)
-            .map(|topic| alloc::format!("{topic}"))
-            .collect();
+        let topics: Vec<alloc::string::String> =
+            (0..=INTERESTS_MAX).map(|topic| alloc::format!("{topic}")).collect();
         let few = topics.iter().take(INTERESTS_MAX).map(|topic| &**topic);
         assert!(Interests::of(few, core::iter::empty()).is_some());
         let many = topics.iter().map(|topic| &**topic);

@@ -34,10 +34,7 @@ impl<'a> List<'a> {
         let at = self.out.len();
         self.out.extend_from_slice(&[0; 2]);
         let start = self.out.len();
-        let mut value = Value {
-            out: self.out,
-            start,
-        };
+        let mut value = Value { out: self.out, start };
         write(&mut value);
         value.align();
         // The limits of strings and lists keep every value far below this.

@@ -47,11 +47,7 @@ const ENCAPSULATION_LE: [u8; 4] = [0, 3, 0, 0];
 /// Appends the payload of a sample without data, which consists of the GUID concerned.
 pub fn encode_key(guid: Guid, out: &mut Vec<u8>) {
     let is_participant = guid.entity == EntityId::PARTICIPANT;
-    let id = if is_participant {
-        pid::PARTICIPANT_GUID
-    } else {
-        pid::ENDPOINT_GUID
-    };
+    let id = if is_participant { pid::PARTICIPANT_GUID } else { pid::ENDPOINT_GUID };
     let mut list = List::new(out);
     list.guid(id, guid);
     list.end();
@@ -72,9 +68,7 @@ pub fn decode_key(payload: &[u8]) -> Result<Guid, Malformed> {
         }
         Ok(true)
     })?;
-    endpoint.or(participant).ok_or(Malformed::Missing {
-        id: pid::ENDPOINT_GUID,
-    })
+    endpoint.or(participant).ok_or(Malformed::Missing { id: pid::ENDPOINT_GUID })
 }
 
 /// Passes each parameter of a payload to `read` with its id without flags; `read` returns whether

@@ -92,10 +92,7 @@ impl ParticipantData {
             list.string(pid::DOMAIN_TAG, &self.domain_tag);
         }
         list.locators(pid::METATRAFFIC_UNICAST_LOCATOR, &self.metatraffic_unicast);
-        list.locators(
-            pid::METATRAFFIC_MULTICAST_LOCATOR,
-            &self.metatraffic_multicast,
-        );
+        list.locators(pid::METATRAFFIC_MULTICAST_LOCATOR, &self.metatraffic_multicast);
         list.locators(pid::DEFAULT_UNICAST_LOCATOR, &self.default_unicast);
         list.locators(pid::DEFAULT_MULTICAST_LOCATOR, &self.default_multicast);
         if self.expects_inline_qos {

@@ -18,24 +18,14 @@ const DURABILITY: [Durability; 4] = [
     Durability::Transient,
     Durability::Persistent,
 ];
-const LIVELINESS: [LivelinessKind; 3] = [
-    LivelinessKind::Automatic,
-    LivelinessKind::ManualByParticipant,
-    LivelinessKind::ManualByTopic,
-];
+const LIVELINESS: [LivelinessKind; 3] =
+    [LivelinessKind::Automatic, LivelinessKind::ManualByParticipant, LivelinessKind::ManualByTopic];
 const OWNERSHIP: [Ownership; 2] = [Ownership::Shared, Ownership::Exclusive];
 const DESTINATION_ORDER: [DestinationOrder; 2] =
     [DestinationOrder::ByReception, DestinationOrder::BySource];
-const SCOPE: [AccessScope; 3] = [
-    AccessScope::Instance,
-    AccessScope::Topic,
-    AccessScope::Group,
-];
-const REPRESENTATION: [Representation; 3] = [
-    Representation::Xcdr1,
-    Representation::Xml,
-    Representation::Xcdr2,
-];
+const SCOPE: [AccessScope; 3] = [AccessScope::Instance, AccessScope::Topic, AccessScope::Group];
+const REPRESENTATION: [Representation; 3] =
+    [Representation::Xcdr1, Representation::Xml, Representation::Xcdr2];
 /// Wire values start at one.
 const RELIABILITY: [Reliability; 2] = [Reliability::BestEffort, Reliability::Reliable];
 const KEEP_LAST: u32 = 0;
@@ -63,10 +53,7 @@ pub(super) fn read(
         pid::LATENCY_BUDGET => qos.latency_budget = parameter.duration()?,
         pid::LIVELINESS => {
             qos.liveliness = parameter.read(|cursor| {
-                Ok(Liveliness {
-                    kind: one_of(&LIVELINESS, cursor, 0)?,
-                    lease: duration(cursor)?,
-                })
+                Ok(Liveliness { kind: one_of(&LIVELINESS, cursor, 0)?, lease: duration(cursor)? })
             })?;
         }
         pid::OWNERSHIP => qos.ownership = parameter.read(|c| one_of(&OWNERSHIP, c, 0))?,
@@ -88,9 +75,7 @@ pub(super) fn read(
 }
 
 fn one_of<T: Copy>(values: &[T], cursor: &mut Cursor<'_>, first: u32) -> Result<T, Malformed> {
-    let error = Malformed::Value {
-        offset: cursor.at(),
-    };
+    let error = Malformed::Value { offset: cursor.at() };
     let index = cursor.u32()?.checked_sub(first);
     let index = index.and_then(|index| usize::try_from(index).ok());
     let value = index.and_then(|index| values.get(index));
@@ -116,11 +101,7 @@ fn presentation(cursor: &mut Cursor<'_>) -> Result<Presentation, Malformed> {
     if coherent > 1 || ordered > 1 {
         return Err(Malformed::Value { offset });
     }
-    Ok(Presentation {
-        scope,
-        is_coherent: coherent == 1,
-        is_ordered: ordered == 1,
-    })
+    Ok(Presentation { scope, is_coherent: coherent == 1, is_ordered: ordered == 1 })
 }
 
 fn limits(cursor: &mut Cursor<'_>) -> Result<ResourceLimits, Malformed> {
@@ -140,9 +121,7 @@ fn representations(
 ) -> Result<(), Malformed> {
     qos.representations.clear();
     parameter.read(|cursor| {
-        let error = Malformed::Value {
-            offset: cursor.at(),
-        };
+        let error = Malformed::Value { offset: cursor.at() };
         let count = cursor.count()?;
         if count > REPRESENTATIONS_MAX {
             return Err(error);
@@ -239,21 +218,15 @@ fn write_of_writer(list: &mut List<'_>, qos: &Qos, default: &Qos) {
 /// Returns the index of a value in its table.
 fn place<T: Copy + PartialEq>(values: &[T], value: T) -> u32 {
     let index = values.iter().position(|other| *other == value);
-    index
-        .and_then(|index| u32::try_from(index).ok())
-        .unwrap_or(0)
+    index.and_then(|index| u32::try_from(index).ok()).unwrap_or(0)
 }
 
 /// Reads at most `max` strings.
 pub(super) fn strings(cursor: &mut Cursor<'_>, max: usize) -> Result<Vec<String>, Malformed> {
-    let error = Malformed::Value {
-        offset: cursor.at(),
-    };
+    let error = Malformed::Value { offset: cursor.at() };
     let count = cursor.count()?;
     if count > max {
         return Err(error);
     }
-    (0..count)
-        .map(|_| string(cursor).map(String::from))
-        .collect()
+    (0..count).map(|_| string(cursor).map(String::from)).collect()
 }

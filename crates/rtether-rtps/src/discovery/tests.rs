@@ -42,10 +42,7 @@ fn defaults_of_writers_and_readers_differ() {
     let writer = EndpointData::decode(&all, true).unwrap();
     assert_eq!(writer.qos, Qos::writer());
     assert_eq!(writer.qos.reliability, Reliability::Reliable);
-    assert_eq!(
-        (writer.topic.as_str(), writer.type_name.as_str()),
-        ("Square", "Shape")
-    );
+    assert_eq!((writer.topic.as_str(), writer.type_name.as_str()), ("Square", "Shape"));
     assert_eq!(writer.guid, WRITER);
     let reader = EndpointData::decode(&all, false).unwrap();
     assert_eq!(reader.qos, Qos::reader());
@@ -67,27 +64,13 @@ fn big_endian_policies_by_hand() {
     assert_eq!(lifespan, Duration::from_s(2));
     let partitions = b"\0\0\0\x02\0\0\0\x03ab\0\0\0\0\0\x02*\0\0\0";
     assert_eq!(qos(0x29, partitions).unwrap().partitions, ["ab", "*"]);
-    let representations = qos(0x73, &[0, 0, 0, 2, 0, 2, 0, 0])
-        .unwrap()
-        .representations;
-    assert_eq!(
-        representations,
-        [Representation::Xcdr2, Representation::Xcdr1]
-    );
+    let representations = qos(0x73, &[0, 0, 0, 2, 0, 2, 0, 0]).unwrap().representations;
+    assert_eq!(representations, [Representation::Xcdr2, Representation::Xcdr1]);
     let presentation = qos(0x21, &[0, 0, 0, 2, 1, 0, 0, 0]).unwrap().presentation;
-    assert_eq!(
-        (presentation.scope, presentation.is_coherent),
-        (AccessScope::Group, true)
-    );
-    assert_eq!(
-        qos(0x40, &[0, 0, 0, 0, 0, 0, 0, 7]).unwrap().history,
-        History::KeepLast(7)
-    );
+    assert_eq!((presentation.scope, presentation.is_coherent), (AccessScope::Group, true));
+    assert_eq!(qos(0x40, &[0, 0, 0, 0, 0, 0, 0, 7]).unwrap().history, History::KeepLast(7));
     let limits = [0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 9, 0xFF, 0xFF, 0xFF, 0xFF];
-    let expected = ResourceLimits {
-        instances: Some(9),
-        ..ResourceLimits::default()
-    };
+    let expected = ResourceLimits { instances: Some(9), ..ResourceLimits::default() };
     assert_eq!(qos(0x41, &limits).unwrap().limits, expected);
     // An all-zero durability service, type information and a vendor-specific policy change nothing.
     assert_eq!(qos(0x1E, &[0; 28]), Ok(Qos::writer()));
@@ -124,15 +107,9 @@ fn values_that_policies_cannot_have() {
         assert_eq!(endpoint(true, id, value), error, "{id:#x}");
         assert_eq!(endpoint(false, id, value), error, "{id:#x}");
     }
-    assert_eq!(
-        endpoint(true, 0x4FF0, &[]),
-        Err(Malformed::NotUnderstood { id: 0x4FF0 })
-    );
+    assert_eq!(endpoint(true, 0x4FF0, &[]), Err(Malformed::NotUnderstood { id: 0x4FF0 }));
     assert!(endpoint(true, 0x0FF0, &[]).is_ok());
-    assert!(
-        endpoint(true, 0x401D, &[0, 0, 0, 1]).is_ok(),
-        "known, so it is understood"
-    );
+    assert!(endpoint(true, 0x401D, &[0, 0, 0, 1]).is_ok(), "known, so it is understood");
 }
 
 #[test]
@@ -141,14 +118,8 @@ fn encodings_that_are_not_known_are_passed_over_where_that_is_safe() {
         |is_writer, value: &[u8]| endpoint(is_writer, 0x73, value).map(|d| d.qos.representations);
     let later = [0, 0, 0, 2, 0, 9, 0, 2];
     assert_eq!(of(false, &later).unwrap(), [Representation::Xcdr2]);
-    assert!(
-        of(true, &later).is_err(),
-        "the first one is what the writer uses"
-    );
-    assert_eq!(
-        of(true, &[0, 0, 0, 2, 0, 2, 0, 9]).unwrap(),
-        [Representation::Xcdr2]
-    );
+    assert!(of(true, &later).is_err(), "the first one is what the writer uses");
+    assert_eq!(of(true, &[0, 0, 0, 2, 0, 2, 0, 9]).unwrap(), [Representation::Xcdr2]);
 }
 
 #[test]
@@ -156,16 +127,10 @@ fn limits_hold() {
     let mut long = std::vec![b'a'; 4 + 260];
     long[..4].copy_from_slice(&[0, 0, 1, 4]);
     long[263] = 0;
-    assert_eq!(
-        participant(0x62, &long),
-        Err(Malformed::Parameter { id: 0x62 })
-    );
+    assert_eq!(participant(0x62, &long), Err(Malformed::Parameter { id: 0x62 }));
     let mut data = std::vec![0; 4 + 1_028];
     data[..4].copy_from_slice(&[0, 0, 4, 4]);
-    assert_eq!(
-        participant(0x2C, &data),
-        Err(Malformed::Parameter { id: 0x2C })
-    );
+    assert_eq!(participant(0x2C, &data), Err(Malformed::Parameter { id: 0x2C }));
     // A property list that claims more than it holds (CVE-2023-39946, CVE-2025-62599) is not read.
     assert!(participant(0x59, &[0xFF; 8]).is_ok());
     let locator = [
@@ -191,10 +156,7 @@ fn wrong_encapsulation() {
         assert_eq!(decode_key(&octets), Err(error));
     }
     assert_eq!(decode_key(&[0, 3]), Err(Malformed::Truncated { offset: 2 }));
-    assert_eq!(
-        decode_key(&[0, 3, 0, 0]),
-        Err(Malformed::Endless { offset: 4 })
-    );
+    assert_eq!(decode_key(&[0, 3, 0, 0]), Err(Malformed::Endless { offset: 4 }));
 }
 
 #[test]
@@ -228,10 +190,7 @@ fn filters_beyond_the_limits() {
         let read = endpoint(false, 0x35, &value);
         assert_eq!(read.map(|_| ()), malformed, "{count}");
     }
-    assert_eq!(
-        endpoint(false, 0x35, &[&start[..32], &[0x7F; 4]].concat()).map(|_| ()),
-        malformed
-    );
+    assert_eq!(endpoint(false, 0x35, &[&start[..32], &[0x7F; 4]].concat()).map(|_| ()), malformed);
     // Writing: a filter that is too long is omitted, not truncated.
     for (len, is_there) in [(4_096, true), (4_097, false)] {
         let data = EndpointData {
@@ -258,20 +217,14 @@ fn what_may_not_be_missing() {
     let empty = payload(&[]);
     assert_eq!(ParticipantData::decode(&empty), Err(missing(0x50)));
     assert_eq!(EndpointData::decode(&empty, true), Err(missing(0x5A)));
-    assert_eq!(
-        EndpointData::decode(&payload(&[&NAMES[16..]]), true),
-        Err(missing(0x05))
-    );
+    assert_eq!(EndpointData::decode(&payload(&[&NAMES[16..]]), true), Err(missing(0x05)));
     assert_eq!(
         EndpointData::decode(&payload(&[&NAMES[..16], &NAMES[32..]]), true),
         Err(missing(0x07))
     );
     assert_eq!(decode_key(&empty), Err(missing(0x5A)));
     // A participant GUID that names an endpoint.
-    assert_eq!(
-        participant(0x50, &WRITER.octets()),
-        Err(Malformed::Parameter { id: 0x50 })
-    );
+    assert_eq!(participant(0x50, &WRITER.octets()), Err(Malformed::Parameter { id: 0x50 }));
 }
 
 #[test]
@@ -280,10 +233,7 @@ fn keys() {
     let guid = Guid::new(PREFIX, EntityId::PARTICIPANT);
     let participant = [&[0, 0x50, 0, 16], guid.octets().as_slice()].concat();
     assert_eq!(decode_key(&payload(&[&participant])), Ok(guid));
-    assert_eq!(
-        decode_key(&payload(&[&NAMES[32..], &participant])),
-        Ok(WRITER)
-    );
+    assert_eq!(decode_key(&payload(&[&NAMES[32..], &participant])), Ok(WRITER));
     // Writing gives the same, little-endian.
     for (guid, id) in [(WRITER, 0x5A), (guid, 0x50)] {
         let mut out = Vec::new();

@@ -63,11 +63,7 @@ impl Ports {
             return None;
         }
         let manager = BASE + domain * OF_DOMAIN;
-        Some(Self {
-            manager,
-            samples: manager + 1,
-            discovery: manager + 2,
-        })
+        Some(Self { manager, samples: manager + 1, discovery: manager + 2 })
     }
 }
 
@@ -198,8 +194,7 @@ fn places(addresses: &[Ipv4Addr], port: u32) -> Vec<Locator> {
     let port = u16::try_from(port).ok().filter(|port| *port > 0);
     let of =
         |port| move |address: &Ipv4Addr| Locator::Udp(SocketAddr::new(IpAddr::V4(*address), port));
-    port.map(|port| addresses.iter().map(of(port)).collect())
-        .unwrap_or_default()
+    port.map(|port| addresses.iter().map(of(port)).collect()).unwrap_or_default()
 }
 
 /// Appends the properties of a publication or a subscription.
@@ -208,11 +203,7 @@ pub fn encode_endpoint(data: &EndpointData, is_writer: bool, out: &mut Vec<u8>) 
     let mut list = List::new(out);
     if is_writer {
         put_span(&mut list, pid::PERSISTENCE, persistence(qos));
-        let strict = if qos.reliability == Reliability::Reliable {
-            STRICT
-        } else {
-            0
-        };
+        let strict = if qos.reliability == Reliability::Reliable { STRICT } else { 0 };
         list.u32(pid::RELIABILITY_OFFERED, BEST_EFFORT | strict);
         list.u32(pid::SEND_QUEUE, qos.limits.samples.unwrap_or(1));
         list.i32(pid::STRENGTH, strength(qos));
@@ -282,11 +273,8 @@ pub fn decode_endpoint(
             pid::STRENGTH if is_writer => qos.strength = parameter.i32()?,
             pid::RELIABILITY_OFFERED | pid::RELIABILITY_REQUESTED => {
                 let is_strict = parameter.u32()? & STRICT != 0;
-                qos.reliability = if is_strict {
-                    Reliability::Reliable
-                } else {
-                    Reliability::BestEffort
-                };
+                qos.reliability =
+                    if is_strict { Reliability::Reliable } else { Reliability::BestEffort };
             }
             pid::MINIMUM_SEPARATION if !is_writer => qos.time_based_filter = span(&parameter)?,
             pid::SEND_QUEUE | pid::RECEIVE_QUEUE => qos.limits.samples = Some(parameter.u32()?),

@@ -26,10 +26,7 @@ struct Budget {
 
 impl Budget {
     const fn new() -> Self {
-        Self {
-            values: VALUES_MAX,
-            octets: OCTETS_MAX,
-        }
+        Self { values: VALUES_MAX, octets: OCTETS_MAX }
     }
 
     fn take(&mut self, values: usize, decoder: &Decoder<'_>) -> Result<(), CdrError> {
@@ -77,16 +74,11 @@ impl Structure {
         is_key: bool,
         key: &mut Vec<u8>,
     ) -> Option<[u8; HASH_LEN]> {
-        let value = if is_key {
-            self.from_key_payload(payload)
-        } else {
-            self.from_payload(payload)
-        };
+        let value =
+            if is_key { self.from_key_payload(payload) } else { self.from_payload(payload) };
         let value = value.ok()?;
         let (representation, _) = Representation::split(payload).ok()?;
-        let hash = self
-            .key_hash_in(&value, representation.encoding, key)
-            .ok()?;
+        let hash = self.key_hash_in(&value, representation.encoding, key).ok()?;
         self.write_key(&value, Encoding::Xcdr2, key).ok()?;
         Some(hash)
     }

@@ -209,10 +209,7 @@ impl Type {
 
 impl Primitive {
     fn write(self, value: &Value, encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
-        let wrong = CdrError {
-            offset: encoder.position(),
-            kind: CdrErrorKind::Mismatch,
-        };
+        let wrong = CdrError { offset: encoder.position(), kind: CdrErrorKind::Mismatch };
         let fits = |_| wrong;
         match (self, value) {
             (Self::Boolean, Value::Boolean(value)) => value.encode(encoder),

@@ -15,10 +15,7 @@ use crate::typed::{Described, Outlet, PublishError, Received, take_with, whole_k
 use crate::writer::ChangeKind;
 
 fn name<'a>(topic: &'a str, kind: &'a Structure) -> TopicName<'a> {
-    TopicName {
-        topic,
-        type_name: kind.name(),
-    }
+    TopicName { topic, type_name: kind.name() }
 }
 
 /// Writer of values of a described type.
@@ -103,11 +100,7 @@ impl Subscription {
             subscriber: None,
         };
         let id = participant.add_reader(now, new)?;
-        Ok(Self {
-            id,
-            kind,
-            malformed: 0,
-        })
+        Ok(Self { id, kind, malformed: 0 })
     }
 
     /// Returns the reader.

@@ -19,11 +19,7 @@ impl Structure {
     fn extend(&self, extent: Extent) -> Option<Extent> {
         extent.structure(self.extensibility(), |extent| {
             self.key().try_fold(extent, |extent, (_, member)| {
-                let extent = if self.is_list() {
-                    extent.parameter()?
-                } else {
-                    extent
-                };
+                let extent = if self.is_list() { extent.parameter()? } else { extent };
                 member.kind.extend(extent)
             })
         })

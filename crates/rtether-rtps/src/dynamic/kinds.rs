@@ -104,16 +104,12 @@ impl Type {
 
     /// Returns the cost of the smallest value.
     pub(super) fn weight(&self) -> Weight {
-        let one = Weight {
-            values: 1,
-            octets: 0,
-        };
+        let one = Weight { values: 1, octets: 0 };
         match self {
             Self::Primitive(_) | Self::Enumeration(_) | Self::Text(_) | Self::Sequence(..) => one,
-            Self::Array(element, dimensions) if element.is_octet() => Weight {
-                octets: count(dimensions),
-                ..one
-            },
+            Self::Array(element, dimensions) if element.is_octet() => {
+                Weight { octets: count(dimensions), ..one }
+            }
             Self::Array(element, dimensions) => one.plus(element.weight().times(count(dimensions))),
             Self::Structure(structure) => structure.weight,
         }
@@ -199,11 +195,7 @@ impl Enumeration {
         let places = names.iter().enumerate();
         let mut by_value: Vec<(i32, usize)> = places.map(|(at, one)| (one.value, at)).collect();
         by_value.sort_unstable();
-        Ok(Self {
-            name,
-            names,
-            by_value,
-        })
+        Ok(Self { name, names, by_value })
     }
 
     /// Returns its name.
@@ -218,9 +210,7 @@ impl Enumeration {
 
     /// Returns the name of a number.
     pub fn name_of(&self, value: i32) -> Option<&str> {
-        let found = self
-            .by_value
-            .binary_search_by_key(&value, |(value, _)| *value);
+        let found = self.by_value.binary_search_by_key(&value, |(value, _)| *value);
         let (_, at) = self.by_value.get(found.ok()?)?;
         self.names.get(*at).map(|one| one.name.as_str())
     }
@@ -288,10 +278,7 @@ impl Structure {
         }
         let (mut names, mut ids) = (BTreeSet::new(), BTreeSet::new());
         let mut depth = 0;
-        let mut weight = Weight {
-            values: 1,
-            octets: 0,
-        };
+        let mut weight = Weight { values: 1, octets: 0 };
         for member in &members {
             if !names.insert(member.name.as_str()) {
                 return Err(TypeError::Twice(member.name.clone()));

@@ -80,20 +80,11 @@ struct All {
 }
 
 fn member(name: &str, kind: Type) -> Member {
-    Member {
-        name: name.to_owned(),
-        id: 0,
-        is_key: false,
-        kind,
-        default: None,
-    }
+    Member { name: name.to_owned(), id: 0, is_key: false, kind, default: None }
 }
 
 fn key(name: &str, kind: Type) -> Member {
-    Member {
-        is_key: true,
-        ..member(name, kind)
-    }
+    Member { is_key: true, ..member(name, kind) }
 }
 
 /// Assigns ids as the macro does: one more than the member before, unless one is given.
@@ -118,19 +109,13 @@ fn array(element: Type, count: usize) -> Type {
 
 fn colors() -> Type {
     let names = [("Red", 0), ("Green", 5), ("Black", -1)];
-    let names = names.map(|(name, value)| Enumerator {
-        name: name.to_owned(),
-        value,
-    });
+    let names = names.map(|(name, value)| Enumerator { name: name.to_owned(), value });
     let names = Enumeration::new("Color".to_owned(), names.to_vec());
     Type::Enumeration(Arc::new(names.unwrap()))
 }
 
 fn inner() -> Type {
-    let members = vec![
-        member("a", OCTET),
-        member("b", Type::Primitive(Primitive::Uint64)),
-    ];
+    let members = vec![member("a", OCTET), member("b", Type::Primitive(Primitive::Uint64))];
     Type::Structure(structure("Inner", Extensibility::Final, members))
 }
 
@@ -245,8 +230,7 @@ fn check<T: Data + PartialEq>(value: &T, kind: &Structure) -> Result<(), TestCas
                 } else {
                     to_key_payload(value, encoding, &mut theirs).unwrap();
                 }
-                kind.to_key_payload(&read, encoding, is_bare, &mut ours)
-                    .unwrap();
+                kind.to_key_payload(&read, encoding, is_bare, &mut ours).unwrap();
                 prop_assert_eq!(&ours, &theirs);
                 let (mut their_key, mut our_key) = (Vec::new(), Vec::new());
                 prop_assert_eq!(
@@ -317,10 +301,7 @@ fn members_have_the_values_that_were_written() {
     to_payload_in(&value, Encoding::Xcdr2, ByteOrder::Big, &mut payload).unwrap();
     assert_eq!(
         App::described().from_payload(&payload),
-        Ok(Value::Structure(vec![
-            Value::Unsigned(513),
-            Value::Signed(-2)
-        ]))
+        Ok(Value::Structure(vec![Value::Unsigned(513), Value::Signed(-2)]))
     );
 }
 
@@ -346,11 +327,7 @@ fn members_that_the_writer_did_not_know_are_zero() {
     let members = vec![member("a", OCTET), member("b", colors()), member("c", kind)];
     let kind = structure("A", Extensibility::Appendable, members);
     let short = [0, 9, 0, 3, 1, 0, 0, 0, 7, 0, 0, 0];
-    let expected = vec![
-        Value::Unsigned(7),
-        Value::Enumerator(0),
-        Value::Octets(vec![0, 0]),
-    ];
+    let expected = vec![Value::Unsigned(7), Value::Enumerator(0), Value::Octets(vec![0, 0])];
     assert_eq!(kind.from_payload(&short), Ok(Value::Structure(expected)));
     // Three octets cut the next member.
     assert!(kind.from_payload(&payload).is_err());
@@ -391,18 +368,9 @@ fn descriptions_have_limits() {
     assert_eq!(refused(numbers), TypeError::NumberTwice(0));
     let many = (0..=MEMBERS_MAX).map(|at| member(&alloc::format!("m{at}"), OCTET));
     assert_eq!(refused(many.collect()), TypeError::Members);
-    assert_eq!(
-        refused(vec![member("a", array(OCTET, 0))]),
-        TypeError::NoElements
-    );
-    assert_eq!(
-        refused(vec![member("a", array(colors(), VALUES_MAX))]),
-        TypeError::Values
-    );
-    assert_eq!(
-        refused(vec![member("a", array(OCTET, (64 << 20) + 1))]),
-        TypeError::Octets
-    );
+    assert_eq!(refused(vec![member("a", array(OCTET, 0))]), TypeError::NoElements);
+    assert_eq!(refused(vec![member("a", array(colors(), VALUES_MAX))]), TypeError::Values);
+    assert_eq!(refused(vec![member("a", array(OCTET, (64 << 20) + 1))]), TypeError::Octets);
     let deep = (0..DEPTH_MAX).fold(OCTET, |kind, _| sequence(kind));
     assert_eq!(refused(vec![member("a", deep)]), TypeError::Depth);
 }

@@ -65,11 +65,7 @@ impl Participant {
         }
         // While this participant is silent, no peer can answer it.
         if !self.running.sending {
-            return if self.remotes.len() < max {
-                Room::Free
-            } else {
-                Room::None
-            };
+            return if self.remotes.len() < max { Room::Free } else { Room::None };
         }
         let here = self.remotes.values().filter(|one| one.origin == origin);
         let unanswered = here.filter(|one| !one.has_answered).count();
@@ -89,11 +85,7 @@ impl Participant {
             return Room::None;
         };
         // An address with more unanswered participants than this one makes room at once.
-        let patience = if count > unanswered + 1 {
-            Duration::ZERO
-        } else {
-            PATIENCE
-        };
+        let patience = if count > unanswered + 1 { Duration::ZERO } else { PATIENCE };
         self.oldest_of(now, busiest, patience)
     }
 

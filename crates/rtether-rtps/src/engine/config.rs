@@ -425,11 +425,7 @@ mod tests {
     const STATION: [u8; 6] = [2, 0, 0, 0, 0, 1];
 
     fn frames(address: [u8; 6]) -> Locator {
-        Locator::Ethernet {
-            address,
-            vid: 0,
-            port: 7_400,
-        }
+        Locator::Ethernet { address, vid: 0, port: 7_400 }
     }
 
     #[test]

@@ -84,14 +84,7 @@ impl Participant {
         has_key: bool,
         qos: Qos,
     ) -> Option<WriterId> {
-        let new = NewWriter {
-            name,
-            has_key,
-            qos,
-            judge: None,
-            publisher: None,
-            separates: false,
-        };
+        let new = NewWriter { name, has_key, qos, judge: None, publisher: None, separates: false };
         self.add_writer(now, new).ok()
     }
 
@@ -104,13 +97,7 @@ impl Participant {
         key_of: Option<KeyOf>,
         qos: Qos,
     ) -> Option<ReaderId> {
-        let new = NewReader {
-            name,
-            key_of,
-            qos,
-            filter: None,
-            subscriber: None,
-        };
+        let new = NewReader { name, key_of, qos, filter: None, subscriber: None };
         self.add_reader(now, new).ok()
     }
 
@@ -129,9 +116,7 @@ impl Participant {
             qos: self.policies(new.qos, true),
             ..new
         };
-        let publisher = new
-            .publisher
-            .map(|id| self.publisher(id).ok_or(CreateError::Group));
+        let publisher = new.publisher.map(|id| self.publisher(id).ok_or(CreateError::Group));
         let group = publisher.transpose()?.map(|publisher| publisher.entity);
         let number = self.number().ok_or(CreateError::Full)?;
         let entity = EntityId::writer(number, new.has_key);
@@ -190,24 +175,14 @@ impl Participant {
         endpoint.content_filter = new.filter.map(|filter| said(new.name, filter));
         let (timing, sample_max) = (self.config.reader, self.sending.sample_max);
         let scope = new.qos.presentation.scope;
-        let mut reader = Reader::new(
-            entity,
-            new.qos,
-            timing,
-            new.key_of,
-            sample_max,
-            self.fragments.clone(),
-        );
+        let mut reader =
+            Reader::new(entity, new.qos, timing, new.key_of, sample_max, self.fragments.clone());
         reader.filter = filter;
         reader.is_in_group = new.subscriber.is_some() && scope == AccessScope::Group;
         self.publish_endpoint(now, false, &endpoint, ChangeKind::Alive);
         let id = ReaderId(self.readers.len());
         let endpoint = Some(endpoint);
-        self.readers.push(Some(LocalReader {
-            reader,
-            endpoint,
-            subscriber: new.subscriber,
-        }));
+        self.readers.push(Some(LocalReader { reader, endpoint, subscriber: new.subscriber }));
         self.renew_interests(now);
         self.match_own_reader(now, id);
         Ok(id)
@@ -215,11 +190,7 @@ impl Participant {
 
     /// Returns the policies of an own endpoint, as the protocol has them.
     pub(super) fn policies(&self, qos: Qos, is_writer: bool) -> Qos {
-        if self.role().is_some() {
-            discovery::v1::local(qos, is_writer)
-        } else {
-            qos
-        }
+        if self.role().is_some() { discovery::v1::local(qos, is_writer) } else { qos }
     }
 
     fn number(&mut self) -> Option<u32> {

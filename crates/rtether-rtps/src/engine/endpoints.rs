@@ -24,12 +24,7 @@ pub struct NewSample<'a> {
 impl<'a> NewSample<'a> {
     /// Returns a value for a topic without a key.
     pub const fn value(payload: &'a [u8]) -> Self {
-        Self {
-            kind: ChangeKind::Alive,
-            payload,
-            key: &[],
-            key_hash: None,
-        }
+        Self { kind: ChangeKind::Alive, payload, key: &[], key_hash: None }
     }
 }
 
@@ -69,14 +64,12 @@ impl Participant {
 
     /// Returns the GUID of a writer.
     pub fn writer_guid(&self, id: WriterId) -> Option<Guid> {
-        self.writer(id)
-            .map(|local| self.config.guid(local.writer.entity))
+        self.writer(id).map(|local| self.config.guid(local.writer.entity))
     }
 
     /// Returns the GUID of a reader.
     pub fn reader_guid(&self, id: ReaderId) -> Option<Guid> {
-        self.reader(id)
-            .map(|local| self.config.guid(local.reader.entity))
+        self.reader(id).map(|local| self.config.guid(local.reader.entity))
     }
 
     /// Writes a sample.
@@ -125,10 +118,7 @@ impl Participant {
     pub fn end_set(&mut self, now: Instant, id: WriterId) -> Result<(), WriteError> {
         let time = self.wall(now);
         let local = self.writers.get_mut(id.0).and_then(Option::as_mut);
-        local
-            .ok_or(WriteError::Unknown)?
-            .writer
-            .end_set(now, time, None)
+        local.ok_or(WriteError::Unknown)?.writer.end_set(now, time, None)
     }
 
     /// Passes the next sample of a reader to `read`, with its payload and the key of its instance;
@@ -163,8 +153,7 @@ impl Participant {
 
     /// Returns how many readers a writer knows, of participants that have not proved their address, too.
     pub fn known_readers_of(&self, id: WriterId) -> usize {
-        self.writer(id)
-            .map_or(0, |local| local.writer.proxies.len())
+        self.writer(id).map_or(0, |local| local.writer.proxies.len())
     }
 
     /// Returns whether all readers of a writer need keys of appendable types without their length
@@ -185,21 +174,18 @@ impl Participant {
 
     /// Returns how many writers are matched with a reader.
     pub fn writers_of(&self, id: ReaderId) -> usize {
-        self.reader(id)
-            .map_or(0, |local| local.reader.proxies.len())
+        self.reader(id).map_or(0, |local| local.reader.proxies.len())
     }
 
     /// Returns whether all reliable readers of a writer have acknowledged all its samples.
     pub fn is_acknowledged(&self, id: WriterId) -> bool {
-        self.writer(id)
-            .is_none_or(|local| local.writer.is_acknowledged())
+        self.writer(id).is_none_or(|local| local.writer.is_acknowledged())
     }
 
     /// Returns how many samples in the history of a writer lack the acknowledgment of a reliable
     /// reader.
     pub fn unacknowledged(&self, id: WriterId) -> u64 {
-        self.writer(id)
-            .map_or(0, |local| local.writer.unacknowledged())
+        self.writer(id).map_or(0, |local| local.writer.unacknowledged())
     }
 
     /// Returns the GUID prefix of the participant.
@@ -227,15 +213,12 @@ impl Participant {
     /// Returns the first sample of a writer that has no figure yet in the counters of a reader, and is
     /// not in its queue: all earlier ones have.
     pub fn accounted_to(&self, id: ReaderId, writer: Guid) -> SequenceNumber {
-        self.reader(id).map_or(SequenceNumber::FIRST, |local| {
-            local.reader.accounted_to(writer)
-        })
+        self.reader(id).map_or(SequenceNumber::FIRST, |local| local.reader.accounted_to(writer))
     }
 
     /// Returns the memory that a reader holds for incomplete samples in fragments, in octets.
     pub fn fragment_octets(&self, id: ReaderId) -> usize {
-        self.reader(id)
-            .map_or(0, |local| local.reader.fragment_octets())
+        self.reader(id).map_or(0, |local| local.reader.fragment_octets())
     }
 
     /// Returns the memory that all readers hold for incomplete samples in fragments, in octets.

@@ -45,10 +45,7 @@ impl ExpectedEndpoint {
     }
 
     fn name(&self) -> TopicName<'_> {
-        TopicName {
-            topic: &self.topic,
-            type_name: &self.type_name,
-        }
+        TopicName { topic: &self.topic, type_name: &self.type_name }
     }
 }
 

@@ -65,11 +65,7 @@ impl Participant {
         if number >= GROUPS_MAX {
             return None;
         }
-        self.publishers.push(Publisher {
-            entity,
-            last: SequenceNumber::ZERO,
-            set: None,
-        });
+        self.publishers.push(Publisher { entity, last: SequenceNumber::ZERO, set: None });
         Some(PublisherId(number))
     }
 

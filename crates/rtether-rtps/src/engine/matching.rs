@@ -31,11 +31,7 @@ fn relation(writer: &EndpointData, reader: &EndpointData) -> Relation {
         return Relation::Strangers;
     }
     let policies = mismatches_between(writer, reader);
-    if policies.is_empty() {
-        Relation::Matched
-    } else {
-        Relation::Incompatible(policies)
-    }
+    if policies.is_empty() { Relation::Matched } else { Relation::Incompatible(policies) }
 }
 
 impl Participant {
@@ -44,23 +40,13 @@ impl Participant {
             return self.reachable(prefix.prefix, own, is_multicast);
         }
         if prefix.prefix == self.config.prefix {
-            return if is_multicast {
-                Vec::new()
-            } else {
-                self.config.default_unicast.clone()
-            };
+            return if is_multicast { Vec::new() } else { self.config.default_unicast.clone() };
         }
         let remote = self.remotes.get(&prefix.prefix);
         let usual = remote.map(|remote| {
-            if is_multicast {
-                &remote.data.default_multicast
-            } else {
-                &remote.data.default_unicast
-            }
+            if is_multicast { &remote.data.default_multicast } else { &remote.data.default_unicast }
         });
-        usual
-            .map(|places| self.reachable(prefix.prefix, places, is_multicast))
-            .unwrap_or_default()
+        usual.map(|places| self.reachable(prefix.prefix, places, is_multicast)).unwrap_or_default()
     }
 
     /// Matches a remote writer with the readers of this participant.
@@ -104,20 +90,13 @@ impl Participant {
                     is_proved,
                 };
                 if local.reader.add_writer(now, remote) {
-                    self.tell(Event::WriterMatched {
-                        reader,
-                        writer: guid,
-                    });
+                    self.tell(Event::WriterMatched { reader, writer: guid });
                 }
             }
             Relation::Strangers => self.part_from_writer(now, reader, guid),
             Relation::Incompatible(policies) => {
                 self.part_from_writer(now, reader, guid);
-                self.tell(Event::RequestedIncompatible {
-                    reader,
-                    writer: guid,
-                    policies,
-                });
+                self.tell(Event::RequestedIncompatible { reader, writer: guid, policies });
             }
         }
     }
@@ -185,20 +164,13 @@ impl Participant {
                     separation: reader.qos.time_based_filter,
                 };
                 if local.writer.add_reader(now, remote) {
-                    self.tell(Event::ReaderMatched {
-                        writer,
-                        reader: guid,
-                    });
+                    self.tell(Event::ReaderMatched { writer, reader: guid });
                 }
             }
             Relation::Strangers => self.unmatch_reader(writer, guid),
             Relation::Incompatible(policies) => {
                 self.unmatch_reader(writer, guid);
-                self.tell(Event::OfferedIncompatible {
-                    writer,
-                    reader: guid,
-                    policies,
-                });
+                self.tell(Event::OfferedIncompatible { writer, reader: guid, policies });
             }
         }
     }

@@ -248,10 +248,7 @@ impl Participant {
         };
         let is_v1 = self.role().is_some();
         let messages = (!is_v1).then_some(EntityId::MESSAGE_WRITER);
-        let usual = [
-            EntityId::PUBLICATIONS_WRITER,
-            EntityId::SUBSCRIPTIONS_WRITER,
-        ];
+        let usual = [EntityId::PUBLICATIONS_WRITER, EntityId::SUBSCRIPTIONS_WRITER];
         for entity in usual.into_iter().chain(messages) {
             let writer = Writer::new(entity, qos.clone(), self.config.writer, false);
             self.writers.push(Some(LocalWriter {
@@ -262,15 +259,9 @@ impl Participant {
             }));
         }
         let writer_qos = qos.clone();
-        let qos = Qos {
-            history: History::KeepAll,
-            ..qos
-        };
+        let qos = Qos { history: History::KeepAll, ..qos };
         let messages = (!is_v1).then_some(EntityId::MESSAGE_READER);
-        let usual = [
-            EntityId::PUBLICATIONS_READER,
-            EntityId::SUBSCRIPTIONS_READER,
-        ];
+        let usual = [EntityId::PUBLICATIONS_READER, EntityId::SUBSCRIPTIONS_READER];
         for entity in usual.into_iter().chain(messages) {
             let timing = self.config.reader;
             let reader = Reader::new(
@@ -281,11 +272,7 @@ impl Participant {
                 DISCOVERY_SAMPLE_MAX,
                 self.fragments.clone(),
             );
-            self.readers.push(Some(LocalReader {
-                reader,
-                endpoint: None,
-                subscriber: None,
-            }));
+            self.readers.push(Some(LocalReader { reader, endpoint: None, subscriber: None }));
         }
         if is_v1 {
             self.add_built_in_v1(&writer_qos, &qos);
@@ -342,10 +329,7 @@ impl Participant {
         self.announce_at = Instant::NEVER;
         self.announcements.clear();
         let configured = self.config.announce_to.iter();
-        let configured = configured.map(|to| Recipient {
-            to: *to,
-            is_proved: true,
-        });
+        let configured = configured.map(|to| Recipient { to: *to, is_proved: true });
         self.announcements.extend(configured);
         if self.role().is_some() {
             // Managers tell the others.
@@ -366,10 +350,7 @@ impl Participant {
         loop {
             let next = self.next_datagram(now, buffer)?;
             if self.may_transmit(now, next.recipient, buffer.len(), next.is_discovery) {
-                return Some(Transmit {
-                    to: next.recipient.to,
-                    priority: next.priority,
-                });
+                return Some(Transmit { to: next.recipient.to, priority: next.priority });
             }
         }
     }
@@ -384,11 +365,7 @@ impl Participant {
                 if !is_discovery && !recipient.to.is_multicast() {
                     self.acknowledge_along(now, recipient.to, buffer);
                 }
-                return Some(Next {
-                    recipient,
-                    priority,
-                    is_discovery,
-                });
+                return Some(Next { recipient, priority, is_discovery });
             }
         }
         for local in self.readers.iter_mut().flatten() {
@@ -403,11 +380,7 @@ impl Participant {
         }
         let recipient = self.announcements.pop_front()?;
         self.write_announcement(buffer);
-        Some(Next {
-            recipient,
-            priority: 0,
-            is_discovery: true,
-        })
+        Some(Next { recipient, priority: 0, is_discovery: true })
     }
 
     /// Adds acknowledgments to a datagram of a writer that goes where they do.
@@ -439,10 +412,7 @@ impl Participant {
         encode_key(own, &mut key);
         let inline = InlineQos {
             key_hash: Some(own.octets()),
-            status: Status {
-                is_disposed: true,
-                is_unregistered: true,
-            },
+            status: Status { is_disposed: true, is_unregistered: true },
             ..InlineQos::default()
         };
         // Some peers take a second sample with the same number for a duplicate.
@@ -474,10 +444,7 @@ impl Participant {
             }
             for place in 0..self.config.announce_to.len() {
                 if let Some(to) = self.config.announce_to.get(place).copied() {
-                    self.announce(Recipient {
-                        to,
-                        is_proved: true,
-                    });
+                    self.announce(Recipient { to, is_proved: true });
                 }
             }
         }

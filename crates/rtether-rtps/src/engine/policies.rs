@@ -39,15 +39,9 @@ fn immutable(old: &Qos, new: &Qos) -> Vec<&'static str> {
         (old.limits == new.limits, "resource limits"),
         (old.liveliness == new.liveliness, "liveliness"),
         (old.ownership == new.ownership, "ownership"),
-        (
-            old.destination_order == new.destination_order,
-            "destination order",
-        ),
+        (old.destination_order == new.destination_order, "destination order"),
         (old.presentation == new.presentation, "presentation"),
-        (
-            old.representations == new.representations,
-            "data representation",
-        ),
+        (old.representations == new.representations, "data representation"),
     ];
     let differ = all.into_iter().filter(|(is_same, _)| !is_same);
     differ.map(|(_, name)| name).collect()

@@ -109,9 +109,9 @@ impl Participant {
         let Some(remote) = self.remotes.get(&prefix) else {
             return false;
         };
-        unicast.first().map_or(!remote.proved.is_empty(), |place| {
-            remote.proved.contains(&place.origin())
-        })
+        unicast
+            .first()
+            .map_or(!remote.proved.is_empty(), |place| remote.proved.contains(&place.origin()))
     }
 
     /// Handles an ACKNACK: it may prove the address of its sender.

@@ -208,10 +208,7 @@ impl Participant {
     pub(super) fn place_of(&self, prefix: GuidPrefix) -> Option<Recipient> {
         let remote = self.remotes.get(&prefix)?;
         let places = self.reachable(prefix, &remote.data.metatraffic_unicast, false);
-        places.first().map(|to| Recipient {
-            to: *to,
-            is_proved: self.is_proved(prefix, &places),
-        })
+        places.first().map(|to| Recipient { to: *to, is_proved: self.is_proved(prefix, &places) })
     }
 
     /// Returns the locators, or groups, to which data for a participant may be sent.
@@ -369,8 +366,7 @@ impl Participant {
             self.on_member_lost(now, role, &remote);
         }
         let remotes = &self.remotes;
-        self.addresses
-            .retain(|origin| remotes.values().any(|remote| is_at(remote, origin)));
+        self.addresses.retain(|origin| remotes.values().any(|remote| is_at(remote, origin)));
         if remote.is_admitted {
             self.tell(Event::ParticipantLost { prefix, why });
         }
@@ -383,24 +379,13 @@ impl Participant {
             self.take_state(now, role);
             return;
         }
-        for place in [
-            PUBLICATIONS,
-            SUBSCRIPTIONS,
-            MESSAGES,
-            TYPE_REQUESTS,
-            TYPE_REPLIES,
-        ] {
+        for place in [PUBLICATIONS, SUBSCRIPTIONS, MESSAGES, TYPE_REQUESTS, TYPE_REPLIES] {
             while self.has_built_in(place) && (place >= MESSAGES || !self.is_watch_full()) {
                 let Some(local) = self.readers.get_mut(place).and_then(Option::as_mut) else {
                     break;
                 };
                 let taken = local.reader.take(now, |info, payload, _| {
-                    (
-                        info.writer.prefix,
-                        info.is_valid,
-                        info.key_hash,
-                        payload.to_vec(),
-                    )
+                    (info.writer.prefix, info.is_valid, info.key_hash, payload.to_vec())
                 });
                 let Some((from, is_valid, key_hash, payload)) = taken else {
                     break;
@@ -428,11 +413,7 @@ impl Participant {
             return;
         };
         let entity = endpoint.guid.entity;
-        let is_kind = if is_writer {
-            entity.is_writer()
-        } else {
-            entity.is_reader()
-        };
+        let is_kind = if is_writer { entity.is_writer() } else { entity.is_reader() };
         if endpoint.guid.prefix != from || !is_kind || entity.is_built_in() {
             self.counters.forged += 1;
             return;
@@ -457,11 +438,7 @@ impl Participant {
         let Some(remote) = self.remotes.get_mut(&guid.prefix) else {
             return;
         };
-        let known = if is_writer {
-            &mut remote.writers
-        } else {
-            &mut remote.readers
-        };
+        let known = if is_writer { &mut remote.writers } else { &mut remote.readers };
         if (is_full || known.len() >= max) && !known.contains_key(&guid.entity) {
             self.counters.refused += 1;
             return;
@@ -512,11 +489,7 @@ impl Participant {
             time: self.wall(now),
             group_sequence: None,
         };
-        let place = if is_writer {
-            PUBLICATIONS
-        } else {
-            SUBSCRIPTIONS
-        };
+        let place = if is_writer { PUBLICATIONS } else { SUBSCRIPTIONS };
         if let Some(local) = self.writers.get_mut(place).and_then(Option::as_mut) {
             let written = local.writer.write(now, self.sending.sample_max, new);
             if written.is_err() {

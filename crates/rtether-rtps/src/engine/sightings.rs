@@ -71,25 +71,13 @@ pub struct Running {
 
 impl Running {
     /// Receives and sends.
-    pub const ALL: Self = Self {
-        receiving: true,
-        sending: true,
-    };
+    pub const ALL: Self = Self { receiving: true, sending: true };
     /// Neither: endpoints can be created, and samples written up to the limits of their histories.
-    pub const NOTHING: Self = Self {
-        receiving: false,
-        sending: false,
-    };
+    pub const NOTHING: Self = Self { receiving: false, sending: false };
     /// Receives only.
-    pub const RECEIVING: Self = Self {
-        receiving: true,
-        sending: false,
-    };
+    pub const RECEIVING: Self = Self { receiving: true, sending: false };
     /// Sends only.
-    pub const SENDING: Self = Self {
-        receiving: false,
-        sending: true,
-    };
+    pub const SENDING: Self = Self { receiving: false, sending: true };
 }
 
 impl Participant {
@@ -220,11 +208,7 @@ impl Participant {
         if known == Some(&data) {
             return Some(data);
         }
-        let change = if known.is_some() {
-            Change::Changed
-        } else {
-            Change::New
-        };
+        let change = if known.is_some() { Change::Changed } else { Change::New };
         self.sight(change, || sighted(is_writer, data));
         None
     }
@@ -307,9 +291,5 @@ impl Participant {
 }
 
 fn sighted(is_writer: bool, data: EndpointData) -> Sighted {
-    if is_writer {
-        Sighted::Publication(data)
-    } else {
-        Sighted::Subscription(data)
-    }
+    if is_writer { Sighted::Publication(data) } else { Sighted::Subscription(data) }
 }

@@ -74,11 +74,7 @@ impl Participant {
             }));
             let (timing, pool) = (self.config.reader, self.fragments.clone());
             let reader = Reader::new(reader, qos.clone(), timing, None, OBJECT_MAX, pool);
-            self.readers.push(Some(LocalReader {
-                reader,
-                endpoint: None,
-                subscriber: None,
-            }));
+            self.readers.push(Some(LocalReader { reader, endpoint: None, subscriber: None }));
         }
     }
 
@@ -215,9 +211,7 @@ impl Participant {
             Some(number)
         } else {
             let mut asked = waiting.iter();
-            asked
-                .find(|(_, to)| **to == from)
-                .map(|(number, _)| *number)
+            asked.find(|(_, to)| **to == from).map(|(number, _)| *number)
         };
         let Some(number) = number else {
             self.counters.strangers += 1;

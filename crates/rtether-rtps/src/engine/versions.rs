@@ -14,11 +14,7 @@ impl Versions {
     pub(super) fn count(&mut self, version: [u8; 2]) {
         let mut all = self.0.iter();
         let known = all.position(|(other, count)| *count == 0 || *other == version);
-        let version = if known.is_some() {
-            version
-        } else {
-            [u8::MAX; 2]
-        };
+        let version = if known.is_some() { version } else { [u8::MAX; 2] };
         if let Some(entry) = self.0.get_mut(known.unwrap_or(APART_MAX - 1)) {
             *entry = (version, entry.1.saturating_add(1));
         }

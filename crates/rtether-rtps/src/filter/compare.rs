@@ -42,16 +42,9 @@ fn mixed(integer: i128, float: f64) -> Option<Ordering> {
     let is_negative = bits >> 63 == 1;
     let exponent = i64::try_from(bits >> FRACTION_BITS & 0x7FF).ok()?;
     let fraction = i128::from(bits & ((1 << FRACTION_BITS) - 1));
-    let (fraction, exponent) = if exponent == 0 {
-        (fraction, 1)
-    } else {
-        (fraction | 1 << FRACTION_BITS, exponent)
-    };
-    let beyond = if is_negative {
-        Ordering::Greater
-    } else {
-        Ordering::Less
-    };
+    let (fraction, exponent) =
+        if exponent == 0 { (fraction, 1) } else { (fraction | 1 << FRACTION_BITS, exponent) };
+    let beyond = if is_negative { Ordering::Greater } else { Ordering::Less };
     let shift = exponent - EXPONENT_ZERO;
     let distance = u32::try_from(shift.unsigned_abs()).ok()?;
     if shift >= 0 {
@@ -66,11 +59,7 @@ fn mixed(integer: i128, float: f64) -> Option<Ordering> {
     let is_whole = whole.checked_shl(distance).unwrap_or(0) == fraction;
     let ordering = integer.cmp(&if is_negative { -whole } else { whole });
     // A fractional part lies further from zero.
-    Some(if is_whole {
-        ordering
-    } else {
-        ordering.then(beyond)
-    })
+    Some(if is_whole { ordering } else { ordering.then(beyond) })
 }
 
 /// Returns whether a text matches a pattern, in which `%` stands for any text and `_` for one

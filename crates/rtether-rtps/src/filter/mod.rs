@@ -155,11 +155,7 @@ impl Filter {
     /// is taken as a text.
     pub fn parse(text: &str, parameters: &[&str]) -> Result<Self, FilterError> {
         let (condition, needs) = parse::condition(text)?;
-        let mut filter = Self {
-            condition,
-            parameters: Vec::new(),
-            needs,
-        };
+        let mut filter = Self { condition, parameters: Vec::new(), needs };
         filter.set_parameters(parameters)?;
         Ok(filter)
     }
@@ -177,10 +173,7 @@ impl Filter {
         if parameters.iter().any(|text| text.len() > TEXT_MAX) {
             return Err(error(FilterErrorKind::TooLong));
         }
-        self.parameters = parameters
-            .iter()
-            .map(|text| parse::parameter(text))
-            .collect();
+        self.parameters = parameters.iter().map(|text| parse::parameter(text)).collect();
         Ok(())
     }
 
@@ -271,10 +264,8 @@ impl Filter {
         sample: &dyn Fields,
     ) -> Result<Option<Ordering>, FilterError> {
         let values = (self.value(left, sample)?, self.value(right, sample)?);
-        compare::values(values.0, values.1).map_err(|_| FilterError {
-            offset: left.offset,
-            kind: FilterErrorKind::Mismatch,
-        })
+        compare::values(values.0, values.1)
+            .map_err(|_| FilterError { offset: left.offset, kind: FilterErrorKind::Mismatch })
     }
 
     fn value<'a>(
@@ -290,10 +281,7 @@ impl Filter {
                 literal.ok_or(FilterErrorKind::Parameter(*number))
             }
         };
-        found.map_err(|kind| FilterError {
-            offset: operand.offset,
-            kind,
-        })
+        found.map_err(|kind| FilterError { offset: operand.offset, kind })
     }
 }
 

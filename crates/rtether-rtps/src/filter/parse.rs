@@ -36,18 +36,9 @@ struct Parser<'a> {
 /// Parses a condition; also returns the largest parameter number and its position.
 pub(super) fn condition(text: &str) -> Result<(Condition, Option<(usize, usize)>), FilterError> {
     if text.len() > TEXT_MAX {
-        return Err(FilterError {
-            offset: TEXT_MAX,
-            kind: FilterErrorKind::TooLong,
-        });
+        return Err(FilterError { offset: TEXT_MAX, kind: FilterErrorKind::TooLong });
     }
-    let mut parser = Parser {
-        text,
-        at: 0,
-        token: Token::End,
-        offset: 0,
-        needs: None,
-    };
+    let mut parser = Parser { text, at: 0, token: Token::End, offset: 0, needs: None };
     parser.advance()?;
     let condition = parser.any(DEPTH_MAX)?;
     if parser.token != Token::End {
@@ -58,13 +49,7 @@ pub(super) fn condition(text: &str) -> Result<(Condition, Option<(usize, usize)>
 
 /// Parses a parameter; anything but a literal is a text.
 pub(super) fn parameter(text: &str) -> Literal {
-    let mut parser = Parser {
-        text,
-        at: 0,
-        token: Token::End,
-        offset: 0,
-        needs: None,
-    };
+    let mut parser = Parser { text, at: 0, token: Token::End, offset: 0, needs: None };
     let literal = match parser.next() {
         Ok(Token::Literal(literal)) => Some(literal),
         Ok(Token::Name(name)) => truth(name).map(Literal::Bool),
@@ -87,10 +72,7 @@ const KEYWORDS: [&str; 5] = ["AND", "OR", "NOT", "BETWEEN", "LIKE"];
 
 impl<'a> Parser<'a> {
     fn error(&self, kind: FilterErrorKind) -> FilterError {
-        FilterError {
-            offset: self.offset,
-            kind,
-        }
+        FilterError { offset: self.offset, kind }
     }
 
     fn expected(&self, what: &'static str) -> FilterError {
@@ -167,11 +149,7 @@ impl<'a> Parser<'a> {
             self.advance()?;
             Condition::Compare(left, relation, self.operand("a member or a value")?)
         };
-        Ok(if is_negated {
-            Condition::Not(Box::new(condition))
-        } else {
-            condition
-        })
+        Ok(if is_negated { Condition::Not(Box::new(condition)) } else { condition })
     }
 
     fn operand(&mut self, what: &'static str) -> Result<Operand, FilterError> {

@@ -92,11 +92,7 @@ fn patterns_are_searched_through() {
         ("aaaa", "%a_a", true),
         ("ab", "%%%", true),
     ] {
-        assert_eq!(
-            compare::like(Value::Text(text), pattern),
-            Some(expected),
-            "{text} {pattern}"
-        );
+        assert_eq!(compare::like(Value::Text(text), pattern), Some(expected), "{text} {pattern}");
     }
     // Oracle: the test completes; a search that starts over at every `%` would not.
     let text = "a".repeat(10_000);
@@ -106,21 +102,14 @@ fn patterns_are_searched_through() {
 
 #[test]
 fn parameters_take_their_place() {
-    let shape = |x| ShapeType {
-        color: "BLUE".into(),
-        x,
-        ..ShapeType::default()
-    };
+    let shape = |x| ShapeType { color: "BLUE".into(), x, ..ShapeType::default() };
     let mut filter = Filter::parse("color = %1 AND x > %0", &["10", "'BLUE'"]).expect("a filter");
     assert_eq!(filter.passes(&shape(11)), Ok(true));
     assert_eq!(filter.passes(&shape(10)), Ok(false));
     assert_eq!(filter.set_parameters(&["-5", "BLUE"]), Ok(()));
     assert_eq!(filter.passes(&shape(0)), Ok(true));
     let error = filter.set_parameters(&["10"]).expect_err("one too few");
-    assert_eq!(
-        (error.offset, error.kind),
-        (8, FilterErrorKind::Parameter(1))
-    );
+    assert_eq!((error.offset, error.kind), (8, FilterErrorKind::Parameter(1)));
     assert_eq!(filter.passes(&shape(0)), Ok(true));
     let many = ["0"; 101];
     let error = filter.set_parameters(&many).expect_err("too many");
@@ -143,11 +132,7 @@ fn mistakes_have_their_place() {
         ("x LIKE y", 7, Kind::Expected("a text or a parameter")),
         ("x NOT = 1", 6, Kind::Expected("BETWEEN or LIKE")),
         ("x = %100", 4, Kind::Expected("a parameter from %0 to %99")),
-        (
-            "x = ;",
-            4,
-            Kind::Expected("a member, a value or a comparison"),
-        ),
+        ("x = ;", 4, Kind::Expected("a member, a value or a comparison")),
         ("x = %3", 4, Kind::Parameter(3)),
         ("x = 'BLUE", 4, Kind::OpenText),
         ("x = 1e999", 4, Kind::Number),
@@ -211,23 +196,11 @@ fn extreme_floats_have_their_place() {
     // Oracle: 2^64 is above every `u64`; a fractional part counts.
     let order = |integer, float| compare::values(Value::Integer(integer), Value::Float(float));
     assert_eq!(order(i128::MAX, f64::INFINITY), Ok(Some(Ordering::Less)));
-    assert_eq!(
-        order(i128::MIN, f64::NEG_INFINITY),
-        Ok(Some(Ordering::Greater))
-    );
+    assert_eq!(order(i128::MIN, f64::NEG_INFINITY), Ok(Some(Ordering::Greater)));
     assert_eq!(order(0, f64::MIN_POSITIVE / 4.0), Ok(Some(Ordering::Less)));
     assert_eq!(order(0, -0.0), Ok(Some(Ordering::Equal)));
-    assert_eq!(
-        order(1 << 53, 9_007_199_254_740_992.0),
-        Ok(Some(Ordering::Equal))
-    );
-    assert_eq!(
-        order((1 << 53) + 1, 9_007_199_254_740_992.0),
-        Ok(Some(Ordering::Greater))
-    );
+    assert_eq!(order(1 << 53, 9_007_199_254_740_992.0), Ok(Some(Ordering::Equal)));
+    assert_eq!(order((1 << 53) + 1, 9_007_199_254_740_992.0), Ok(Some(Ordering::Greater)));
     assert_eq!(order(1 << 100, 2_f64.powi(100)), Ok(Some(Ordering::Equal)));
-    assert_eq!(
-        order(-(1 << 126), -(2_f64.powi(126))),
-        Ok(Some(Ordering::Equal))
-    );
+    assert_eq!(order(-(1 << 126), -(2_f64.powi(126))), Ok(Some(Ordering::Equal)));
 }

@@ -113,10 +113,7 @@ fn class<'a>(rest: &mut Chars<'a>) -> Option<Part<'a>> {
     let end = first + members.get(first..)?.find(']')?;
     *rest = members.get(end + 1..)?.chars();
     let members = members.get(..end)?;
-    Some(Part::Class {
-        members,
-        is_negated,
-    })
+    Some(Part::Class { members, is_negated })
 }
 
 impl Part<'_> {
@@ -125,10 +122,7 @@ impl Part<'_> {
             Self::One(other) => *other == char,
             Self::AnyOne => true,
             Self::Any => false,
-            Self::Class {
-                members,
-                is_negated,
-            } => is_member(members, char) != *is_negated,
+            Self::Class { members, is_negated } => is_member(members, char) != *is_negated,
         }
     }
 }

@@ -28,10 +28,7 @@ fn reasons_are_told() {
         ..Qos::writer()
     };
     offered.representations.push(Representation::Xcdr2);
-    let texts: Vec<_> = mismatches(&offered, &requested)
-        .iter()
-        .map(ToString::to_string)
-        .collect();
+    let texts: Vec<_> = mismatches(&offered, &requested).iter().map(ToString::to_string).collect();
     assert_eq!(
         texts,
         [
@@ -49,31 +46,13 @@ type Change = (fn(&mut Qos), Policy);
 fn each_policy_has_its_rule() {
     // Oracle: the table of DDS 1.4, 2.2.3: each requests more than is offered, in one policy.
     let more: [Change; 9] = [
-        (
-            |q| q.durability = Durability::TransientLocal,
-            Policy::Durability,
-        ),
+        (|q| q.durability = Durability::TransientLocal, Policy::Durability),
         (|q| q.deadline = Duration::from_s(1), Policy::Deadline),
-        (
-            |q| q.liveliness.kind = LivelinessKind::ManualByTopic,
-            Policy::Liveliness,
-        ),
-        (
-            |q| q.liveliness.lease = Duration::from_s(1),
-            Policy::Liveliness,
-        ),
-        (
-            |q| q.reliability = Reliability::Reliable,
-            Policy::Reliability,
-        ),
-        (
-            |q| q.destination_order = DestinationOrder::BySource,
-            Policy::DestinationOrder,
-        ),
-        (
-            |q| q.presentation.scope = AccessScope::Topic,
-            Policy::Presentation,
-        ),
+        (|q| q.liveliness.kind = LivelinessKind::ManualByTopic, Policy::Liveliness),
+        (|q| q.liveliness.lease = Duration::from_s(1), Policy::Liveliness),
+        (|q| q.reliability = Reliability::Reliable, Policy::Reliability),
+        (|q| q.destination_order = DestinationOrder::BySource, Policy::DestinationOrder),
+        (|q| q.presentation.scope = AccessScope::Topic, Policy::Presentation),
         (|q| q.presentation.is_coherent = true, Policy::Presentation),
         (|q| q.presentation.is_ordered = true, Policy::Presentation),
     ];
@@ -112,14 +91,7 @@ fn more_than_one_reason() {
         ..Qos::writer()
     };
     let found = policies(&offered, &requested);
-    assert_eq!(
-        found,
-        [
-            Policy::Presentation,
-            Policy::Liveliness,
-            Policy::Reliability
-        ]
-    );
+    assert_eq!(found, [Policy::Presentation, Policy::Liveliness, Policy::Reliability]);
     // Oracle: DDS 1.4, table of policy ids.
     let ids: Vec<_> = found.iter().map(|policy| policy.id()).collect();
     assert_eq!(ids, [3, 8, 11]);
@@ -128,20 +100,11 @@ fn more_than_one_reason() {
 #[test]
 fn the_first_encoding_of_the_writer_counts() {
     // Oracle: DDS-XTypes 1.3, 7.6.3.1.1.
-    let of = |list: &[Representation]| Qos {
-        representations: list.into(),
-        ..Qos::reader()
-    };
+    let of = |list: &[Representation]| Qos { representations: list.into(), ..Qos::reader() };
     let (one, two) = (Representation::Xcdr1, Representation::Xcdr2);
-    assert_eq!(
-        policies(&of(&[two, one]), &of(&[one])),
-        [Policy::DataRepresentation]
-    );
+    assert_eq!(policies(&of(&[two, one]), &of(&[one])), [Policy::DataRepresentation]);
     assert_eq!(policies(&of(&[two]), &of(&[one, two])), []);
-    assert_eq!(
-        policies(&of(&[]), &of(&[two])),
-        [Policy::DataRepresentation]
-    );
+    assert_eq!(policies(&of(&[]), &of(&[two])), [Policy::DataRepresentation]);
     assert_eq!(policies(&of(&[one]), &of(&[])), []);
 }
 
@@ -205,10 +168,7 @@ fn patterns_that_are_meant_to_take_forever() {
     assert!(!is_match(&("*a".repeat(127) + "b"), &name));
     assert!(!is_match(&("*".repeat(254) + "b"), &name));
     assert!(!is_match(&"[".repeat(255), &name));
-    assert!(!is_match(
-        &("*".to_string() + &"[a-z]".repeat(50) + "b"),
-        &name
-    ));
+    assert!(!is_match(&("*".to_string() + &"[a-z]".repeat(50) + "b"), &name));
 }
 
 proptest! {

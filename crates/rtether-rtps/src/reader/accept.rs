@@ -276,10 +276,8 @@ impl Reader {
         let (writer, strength) = (remote.guid, remote.strength);
         let persistence = self.persistence_of(remote);
         let is_exclusive = self.qos.ownership == Ownership::Exclusive;
-        let is_disposed = matches!(
-            arrived.kind,
-            ChangeKind::Disposed | ChangeKind::DisposedUnregistered
-        );
+        let is_disposed =
+            matches!(arrived.kind, ChangeKind::Disposed | ChangeKind::DisposedUnregistered);
         let is_unregistered = arrived.kind != ChangeKind::Disposed;
         let Some(instance) = self.instances.get_mut(index) else {
             return;

@@ -138,21 +138,12 @@ mod tests {
         let qos = Qos {
             history: History::KeepAll,
             reliability,
-            presentation: Presentation {
-                is_coherent: true,
-                ..Presentation::default()
-            },
+            presentation: Presentation { is_coherent: true, ..Presentation::default() },
             ..Qos::reader()
         };
         let entity = EntityId::reader(1, false);
-        let mut reader = Reader::new(
-            entity,
-            qos,
-            ReaderTiming::default(),
-            None,
-            1_024,
-            Pool::new(1 << 20),
-        );
+        let mut reader =
+            Reader::new(entity, qos, ReaderTiming::default(), None, 1_024, Pool::new(1 << 20));
         let remote = RemoteWriter {
             guid: writer(),
             group: None,
@@ -178,10 +169,7 @@ mod tests {
             sequence: SequenceNumber(sequence),
             kind: ChangeKind::Alive,
             payload: if is_end { &[] } else { &[0, 1, 0, 0] },
-            inline: InlineQos {
-                coherent_set: set,
-                ..InlineQos::default()
-            },
+            inline: InlineQos { coherent_set: set, ..InlineQos::default() },
             time: None,
             at: NOW,
         };
@@ -238,10 +226,7 @@ mod tests {
                 sequence: SequenceNumber(1),
                 kind: ChangeKind::Alive,
                 payload: &payload,
-                inline: InlineQos {
-                    coherent_set: Some(SequenceNumber(1)),
-                    ..InlineQos::default()
-                },
+                inline: InlineQos { coherent_set: Some(SequenceNumber(1)), ..InlineQos::default() },
                 time: None,
                 at: NOW,
             };

@@ -9,9 +9,7 @@ use crate::time::Instant;
 impl Reader {
     /// Returns whether a writer of the participant is matched.
     pub(crate) fn reads_from(&self, prefix: GuidPrefix) -> bool {
-        self.proxies
-            .iter()
-            .any(|proxy| proxy.remote.guid.prefix == prefix)
+        self.proxies.iter().any(|proxy| proxy.remote.guid.prefix == prefix)
     }
 
     /// Drains all writers of a participant that has left.
@@ -60,8 +58,7 @@ impl Reader {
         let here = here.and_then(|index| self.proxies.get(index));
         let here = here.map(|proxy| proxy.next);
         let gone = || self.gone.iter().find(|(gone, _)| *gone == writer);
-        here.or_else(|| gone().map(|(_, next)| *next))
-            .unwrap_or(SequenceNumber::FIRST)
+        here.or_else(|| gone().map(|(_, next)| *next)).unwrap_or(SequenceNumber::FIRST)
     }
 
     /// Returns how many samples reliable writers are known to have that this reader still lacks, or
@@ -95,11 +92,8 @@ mod tests {
 
     /// A reader with room for `room` samples, to which a writer has sent 1, 3 and 4 of five.
     fn reader(room: u32) -> Reader {
-        let mut qos = Qos {
-            history: History::KeepAll,
-            reliability: Reliability::Reliable,
-            ..Qos::reader()
-        };
+        let mut qos =
+            Qos { history: History::KeepAll, reliability: Reliability::Reliable, ..Qos::reader() };
         qos.limits.samples = Some(room);
         let (entity, timing) = (EntityId::reader(1, false), ReaderTiming::default());
         let mut reader = Reader::new(entity, qos, timing, None, 1_024, Pool::new(1 << 20));

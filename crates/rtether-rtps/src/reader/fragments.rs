@@ -116,10 +116,7 @@ impl Reader {
 
     /// Returns the memory held for incomplete samples, in octets.
     pub(crate) fn fragment_octets(&self) -> usize {
-        let partials = self
-            .proxies
-            .iter()
-            .flat_map(|one| one.reassembly.partials());
+        let partials = self.proxies.iter().flat_map(|one| one.reassembly.partials());
         partials.map(|one| one.octets.len()).sum()
     }
 
@@ -137,11 +134,7 @@ impl Reader {
     ) -> bool {
         let rank = |next: SequenceNumber, sequence: SequenceNumber, at: Instant, arrived| -> Rank {
             let is_stale = now - at > STALE;
-            (
-                is_stale,
-                sequence.0.saturating_sub(next.0),
-                Reverse(arrived),
-            )
+            (is_stale, sequence.0.saturating_sub(next.0), Reverse(arrived))
         };
         loop {
             if self.fragment_octets().saturating_add(growth) <= self.room() {

@@ -59,11 +59,8 @@ impl Reader {
         let Some(proxy) = self.proxies.get_mut(index) else {
             return;
         };
-        let dropped = if proxy.waiting.len() >= WAITING_MAX {
-            proxy.waiting.pop_front()
-        } else {
-            None
-        };
+        let dropped =
+            if proxy.waiting.len() >= WAITING_MAX { proxy.waiting.pop_front() } else { None };
         proxy.waiting.push_back(set);
         if let Some(dropped) = dropped {
             self.count_incoherent(&dropped);
@@ -153,10 +150,7 @@ impl Reader {
 
     /// Returns whether there is room for a writer's next set.
     pub(crate) fn has_room_for_front(&mut self, writer: Guid) -> bool {
-        let proxy = self
-            .find(writer)
-            .ok()
-            .and_then(|index| self.proxies.get(index));
+        let proxy = self.find(writer).ok().and_then(|index| self.proxies.get(index));
         let front = proxy.and_then(|proxy| proxy.waiting.front());
         let has_room = front.is_none_or(|front| self.has_room_for(front.samples.len()));
         self.is_starved |= !has_room;

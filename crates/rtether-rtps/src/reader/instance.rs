@@ -73,11 +73,7 @@ impl Instance {
         });
         if may {
             self.standby.retain(|one| one.writer != writer);
-            self.owner = Some(Owner {
-                writer,
-                strength,
-                until: now + persistence,
-            });
+            self.owner = Some(Owner { writer, strength, until: now + persistence });
         }
         may
     }
@@ -91,20 +87,12 @@ impl Instance {
             if weakest.is_none_or(|weakest| weakest >= strength) {
                 return;
             }
-            let index = self
-                .standby
-                .iter()
-                .position(|one| Some(one.strength) == weakest);
+            let index = self.standby.iter().position(|one| Some(one.strength) == weakest);
             if let Some(index) = index {
                 self.standby.remove(index);
             }
         }
-        self.standby.push(Standby {
-            writer,
-            strength,
-            until,
-            sample,
-        });
+        self.standby.push(Standby { writer, strength, until, sample });
     }
 
     /// Updates the strength of a writer. A take-over is decided at the next sample.
@@ -149,11 +137,7 @@ impl Instance {
         let best = self.standby.iter().map(|one| one.strength).max()?;
         let index = self.standby.iter().position(|one| one.strength == best)?;
         let one = self.standby.remove(index);
-        self.owner = Some(Owner {
-            writer: one.writer,
-            strength: one.strength,
-            until: one.until,
-        });
+        self.owner = Some(Owner { writer: one.writer, strength: one.strength, until: one.until });
         Some(one.sample)
     }
 
@@ -162,10 +146,7 @@ impl Instance {
         let pending = self.pending.as_ref().filter(|_| !self.waits_for_room);
         let pending = pending.and(self.delivered_at);
         let pending = pending.map(|at| at + filter);
-        [self.owner_until(), pending, self.deadline_at]
-            .into_iter()
-            .flatten()
-            .min()
+        [self.owner_until(), pending, self.deadline_at].into_iter().flatten().min()
     }
 
     /// Returns whether the instance can be removed without loss.

@@ -150,8 +150,7 @@ impl Reader {
     }
 
     fn find(&self, guid: Guid) -> Result<usize, usize> {
-        self.proxies
-            .binary_search_by_key(&guid, |proxy| proxy.remote.guid)
+        self.proxies.binary_search_by_key(&guid, |proxy| proxy.remote.guid)
     }
 
     /// Returns what this reader wants of its writers.
@@ -178,10 +177,7 @@ impl Reader {
             Err(index) => {
                 let mut proxy = WriterProxy::new(now, remote);
                 proxy.scope = self.scope();
-                let before = self
-                    .gone
-                    .iter()
-                    .find(|(gone, _)| *gone == proxy.remote.guid);
+                let before = self.gone.iter().find(|(gone, _)| *gone == proxy.remote.guid);
                 if let Some((_, next)) = before {
                     proxy.begin_at(*next);
                 }
@@ -382,12 +378,8 @@ impl Reader {
 
     /// Returns the writers of a participant.
     fn of_participant(&mut self, prefix: GuidPrefix) -> &mut [WriterProxy] {
-        let start = self
-            .proxies
-            .partition_point(|proxy| proxy.remote.guid.prefix < prefix);
-        let end = self
-            .proxies
-            .partition_point(|proxy| proxy.remote.guid.prefix <= prefix);
+        let start = self.proxies.partition_point(|proxy| proxy.remote.guid.prefix < prefix);
+        let end = self.proxies.partition_point(|proxy| proxy.remote.guid.prefix <= prefix);
         self.proxies.get_mut(start..end).unwrap_or_default()
     }
 

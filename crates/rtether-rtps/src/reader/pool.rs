@@ -175,9 +175,7 @@ pub(crate) fn make_room(
     from: Guid,
     frag: &DataFrag<'_>,
 ) -> u64 {
-    let need = readers
-        .iter()
-        .map(|reader| reader.fragment_need(from, frag));
+    let need = readers.iter().map(|reader| reader.fragment_need(from, frag));
     let need: usize = need.sum();
     if need == 0 || need <= pool.left() {
         return 0;

@@ -318,8 +318,7 @@ impl WriterProxy {
             return false;
         }
         self.held_octets = octets;
-        self.held
-            .insert(sequence, Held::Sample(Owned::new(arrived)));
+        self.held.insert(sequence, Held::Sample(Owned::new(arrived)));
         true
     }
 

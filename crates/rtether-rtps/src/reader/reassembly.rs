@@ -135,10 +135,7 @@ impl Partial {
         let mut words = self.present.iter();
         let word = words.position(|word| *word != u64::MAX);
         let word = word.unwrap_or(self.present.len());
-        let bits = self
-            .present
-            .get(word)
-            .map_or(0, |word| word.trailing_ones());
+        let bits = self.present.get(word).map_or(0, |word| word.trailing_ones());
         let before = u32::try_from(word).unwrap_or(u32::MAX).saturating_mul(64);
         before.saturating_add(bits)
     }
@@ -215,10 +212,7 @@ impl Reassembly {
             let numbers = self.partials.iter().map(|one| one.sequence);
             numbers.max().filter(|ahead| *ahead > sequence)
         } else {
-            let ages = self
-                .partials
-                .iter()
-                .map(|one| (one.touched_at, one.sequence));
+            let ages = self.partials.iter().map(|one| (one.touched_at, one.sequence));
             ages.min().map(|(_, sequence)| sequence)
         };
         given_up.is_some_and(|given_up| self.remove(given_up).is_some())

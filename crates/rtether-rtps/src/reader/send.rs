@@ -44,10 +44,7 @@ impl Reader {
                 return None;
             };
             let is_proved = proxy.remote.is_proved;
-            let recipient = Recipient {
-                to: locator,
-                is_proved,
-            };
+            let recipient = Recipient { to: locator, is_proved };
             Some((proxy, recipient))
         });
         let Some((proxy, recipient)) = due else {

@@ -68,10 +68,7 @@ impl Bed {
             };
             assert!(reader.add_writer(at(0), remote));
         }
-        Self {
-            reader,
-            numbers: [0; 4],
-        }
+        Self { reader, numbers: [0; 4] }
     }
 
     /// A writer writes a value of an instance, or ends it.
@@ -91,15 +88,12 @@ impl Bed {
 
     /// Takes the waiting samples: values, or else instance states.
     fn taken(&mut self, ms: i64) -> Vec<Result<u8, InstanceState>> {
-        let next = || {
-            self.reader.take(at(ms), |info, payload, _| {
-                if info.is_valid {
-                    Ok(payload[5])
-                } else {
-                    Err(info.state)
-                }
-            })
-        };
+        let next =
+            || {
+                self.reader.take(at(ms), |info, payload, _| {
+                    if info.is_valid { Ok(payload[5]) } else { Err(info.state) }
+                })
+            };
         core::iter::from_fn(next).collect()
     }
 }
@@ -109,10 +103,7 @@ fn a_standby_takes_over_at_once_when_the_owner_ends() {
     // Oracle: D3 by hand; the last sample of the strongest standby is still valid.
     for (kind, ends) in [
         (ChangeKind::Unregistered, vec![]),
-        (
-            ChangeKind::DisposedUnregistered,
-            vec![Err(InstanceState::Disposed)],
-        ),
+        (ChangeKind::DisposedUnregistered, vec![Err(InstanceState::Disposed)]),
     ] {
         let mut bed = Bed::new(ResourceLimits::default());
         bed.write(0, 3, ChangeKind::Alive, [1, 30]);
@@ -146,10 +137,7 @@ fn a_weaker_writer_ends_only_what_it_has_said() {
 #[test]
 fn what_comes_of_itself_stays_within_the_limits() {
     // Oracle: a limit of two samples; the third is of a standby that is due, and waits.
-    let limits = ResourceLimits {
-        samples: Some(2),
-        ..ResourceLimits::default()
-    };
+    let limits = ResourceLimits { samples: Some(2), ..ResourceLimits::default() };
     let mut bed = Bed::new(limits);
     bed.write(0, 3, ChangeKind::Alive, [1, 30]);
     bed.write(10, 2, ChangeKind::Alive, [1, 20]);

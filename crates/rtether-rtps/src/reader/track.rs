@@ -108,11 +108,7 @@ mod tests {
         }
         // The last 64 are remembered: 37 to 100.
         assert!((37..=100).all(|one| !track.moves_back(number(one))));
-        assert!(
-            (1..=50)
-                .step_by(2)
-                .all(|one| !track.moves_back(number(one)))
-        );
+        assert!((1..=50).step_by(2).all(|one| !track.moves_back(number(one))));
         let moved = [10, 11, 11, 12, 13].map(|one| track.moves_back(number(one)));
         assert_eq!(moved, [false, false, false, true, false]);
         // Delivered numbers are not delivered again after a reset.

@@ -63,11 +63,7 @@ fn qos_size(qos: &InlineQos) -> usize {
     }
     let mut size = HEAD;
     size += qos.key_hash.map_or(0, |_| HEAD + 16);
-    size += if qos.status == Status::default() {
-        0
-    } else {
-        HEAD + 4
-    };
+    size += if qos.status == Status::default() { 0 } else { HEAD + 4 };
     size += qos.lifespan.map_or(0, |_| HEAD + 8);
     let numbers = [qos.coherent_set, qos.group_sequence, qos.group_set];
     size += numbers.iter().flatten().count() * (HEAD + 8);
@@ -99,13 +95,7 @@ impl<'a> Builder<'a> {
         buffer.extend_from_slice(&VERSION);
         buffer.extend_from_slice(&VENDOR);
         buffer.extend_from_slice(&prefix.0);
-        Self {
-            octets: buffer,
-            limit,
-            start: HEADER_SIZE,
-            offset: 0,
-            v1: None,
-        }
+        Self { octets: buffer, limit, start: HEADER_SIZE, offset: 0, v1: None }
     }
 
     /// Like [`Self::new`], for a message of RTPS 1.0. Several samples share `limit` octets; one alone
@@ -117,24 +107,12 @@ impl<'a> Builder<'a> {
         most: usize,
     ) -> Self {
         v1::Builder::new(buffer, v1::Source::of(prefix), most);
-        Self {
-            octets: buffer,
-            limit,
-            start: v1::HEADER_SIZE,
-            offset: 0,
-            v1: Some(most),
-        }
+        Self { octets: buffer, limit, start: v1::HEADER_SIZE, offset: 0, v1: Some(most) }
     }
 
     /// Continues a message of RTPS 2.5.
     pub(crate) const fn resume(buffer: &'a mut Vec<u8>, limit: usize) -> Self {
-        Self {
-            octets: buffer,
-            limit,
-            start: HEADER_SIZE,
-            offset: 0,
-            v1: None,
-        }
+        Self { octets: buffer, limit, start: HEADER_SIZE, offset: 0, v1: None }
     }
 
     /// Writes the participant for which alone all that follows is, and increases the numbers of
@@ -242,11 +220,7 @@ impl<'a> Builder<'a> {
         let Ok(sample_size) = u32::try_from(fragment.sample.len()) else {
             return false;
         };
-        let key = if fragment.is_key {
-            flag::FRAGMENT_KEY
-        } else {
-            0
-        };
+        let key = if fragment.is_key { flag::FRAGMENT_KEY } else { 0 };
         let len = data_frag_size(inline_qos, octets.len()) - HEAD;
         if !self.begin(kind::DATA_FRAG, key | qos_flag(inline_qos), len) {
             return false;
@@ -344,11 +318,8 @@ impl<'a> Builder<'a> {
 
     /// Declares samples irrelevant.
     pub fn gap(&mut self, gap: &Gap) -> bool {
-        let gap = &Gap {
-            start: gap.start.plus(self.offset),
-            set: gap.set.plus(self.offset),
-            ..*gap
-        };
+        let gap =
+            &Gap { start: gap.start.plus(self.offset), set: gap.set.plus(self.offset), ..*gap };
         if let Some(mut v1) = self.v1() {
             return v1.irrelevant(gap);
         }
@@ -431,8 +402,7 @@ impl<'a> Builder<'a> {
     }
 
     fn entities(&mut self, entities: [EntityId; 2]) {
-        self.octets
-            .extend_from_slice(entities.map(|entity| entity.0).as_flattened());
+        self.octets.extend_from_slice(entities.map(|entity| entity.0).as_flattened());
     }
 
     /// High word, then low word.

@@ -16,11 +16,7 @@ pub(crate) struct Cursor<'a> {
 impl<'a> Cursor<'a> {
     /// Starts at `at`; offsets in errors count from the same origin.
     pub(crate) const fn new(octets: &'a [u8], at: usize, is_little_endian: bool) -> Self {
-        Self {
-            octets,
-            at,
-            is_little_endian,
-        }
+        Self { octets, at, is_little_endian }
     }
 
     pub(crate) const fn at(&self) -> usize {
@@ -80,8 +76,7 @@ impl<'a> Cursor<'a> {
     /// Reads a count of octets or elements.
     pub(crate) fn count(&mut self) -> Result<usize, Malformed> {
         let error = Malformed::Value { offset: self.at };
-        self.u32()
-            .and_then(|count| usize::try_from(count).map_err(|_| error))
+        self.u32().and_then(|count| usize::try_from(count).map_err(|_| error))
     }
 
     pub(crate) fn entity(&mut self) -> Result<EntityId, Malformed> {
@@ -114,11 +109,7 @@ impl<'a> Cursor<'a> {
     pub(crate) fn fragment(&mut self) -> Result<u32, Malformed> {
         let offset = self.at;
         let number = self.u32()?;
-        if number > 0 {
-            Ok(number)
-        } else {
-            Err(Malformed::Value { offset })
-        }
+        if number > 0 { Ok(number) } else { Err(Malformed::Value { offset }) }
     }
 
     /// Reads the rest of a set: count of bits and the words with them (9.4.2.6).

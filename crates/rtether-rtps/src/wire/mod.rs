@@ -178,18 +178,11 @@ pub fn parse(datagram: &[u8]) -> Result<Message<'_>, Malformed> {
         return Err(Malformed::Version { major, minor });
     }
     let header = header(&mut cursor)?;
-    Ok(Message {
-        header,
-        octets: datagram,
-    })
+    Ok(Message { header, octets: datagram })
 }
 
 fn header(cursor: &mut Cursor<'_>) -> Result<Header, Malformed> {
-    Ok(Header {
-        version: cursor.array()?,
-        vendor: cursor.array()?,
-        prefix: cursor.prefix()?,
-    })
+    Ok(Header { version: cursor.array()?, vendor: cursor.array()?, prefix: cursor.prefix()? })
 }
 
 impl<'a> Message<'a> {

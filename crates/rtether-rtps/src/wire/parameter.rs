@@ -79,11 +79,7 @@ pub(crate) const fn is_must_understand(id: u16) -> bool {
 /// Returns the id without the must-understand flag, except where the id without it is another
 /// parameter.
 pub(crate) const fn without_flags(id: u16) -> u16 {
-    if id == pid::DOMAIN_TAG {
-        id
-    } else {
-        id & !MUST_UNDERSTAND
-    }
+    if id == pid::DOMAIN_TAG { id } else { id & !MUST_UNDERSTAND }
 }
 
 /// Largest size of a string with its NUL, in octets.
@@ -98,10 +94,7 @@ pub struct ParameterList<'a> {
 
 impl<'a> ParameterList<'a> {
     /// The empty list.
-    pub const EMPTY: Self = Self {
-        octets: &[],
-        is_little_endian: true,
-    };
+    pub const EMPTY: Self = Self { octets: &[], is_little_endian: true };
 
     /// Splits a list with its sentinel from the start of `octets`; also returns the rest.
     pub fn split(octets: &'a [u8], is_little_endian: bool) -> Result<(Self, &'a [u8]), Malformed> {
@@ -121,17 +114,12 @@ impl<'a> ParameterList<'a> {
             // The length of a sentinel is ignored.
             if id == pid::SENTINEL {
                 let octets = octets.get(..offset - start).unwrap_or_default();
-                return Ok(Self {
-                    octets,
-                    is_little_endian: cursor.is_little_endian(),
-                });
+                return Ok(Self { octets, is_little_endian: cursor.is_little_endian() });
             }
             if !len.is_multiple_of(4) {
                 return Err(Malformed::Value { offset });
             }
-            cursor
-                .take(len)
-                .map_err(|_| Malformed::Overrun { offset })?;
+            cursor.take(len).map_err(|_| Malformed::Overrun { offset })?;
         }
     }
 
@@ -142,9 +130,7 @@ impl<'a> ParameterList<'a> {
 
     /// Returns the parameters without padding.
     pub const fn iter(&self) -> Parameters<'a> {
-        Parameters {
-            cursor: Cursor::new(self.octets, 0, self.is_little_endian),
-        }
+        Parameters { cursor: Cursor::new(self.octets, 0, self.is_little_endian) }
     }
 }
 
@@ -307,9 +293,7 @@ pub(crate) fn string<'a>(cursor: &mut Cursor<'a>) -> Result<&'a str, Malformed> 
 
 /// Reads a string of at most `max` octets with its NUL, and skips its padding.
 pub(crate) fn string_within<'a>(cursor: &mut Cursor<'a>, max: usize) -> Result<&'a str, Malformed> {
-    let error = Malformed::Value {
-        offset: cursor.at(),
-    };
+    let error = Malformed::Value { offset: cursor.at() };
     let len = cursor.count()?;
     if len > max {
         return Err(error);
@@ -341,19 +325,12 @@ impl Status {
     /// Returns the wire format: in both byte orders the flags are in the last octet (9.6.4).
     pub(super) fn octets(self) -> [u8; 4] {
         let disposed = if self.is_disposed { DISPOSED } else { 0 };
-        let unregistered = if self.is_unregistered {
-            UNREGISTERED
-        } else {
-            0
-        };
+        let unregistered = if self.is_unregistered { UNREGISTERED } else { 0 };
         [0, 0, 0, disposed | unregistered]
     }
 
     fn from_octets([.., flags]: [u8; 4]) -> Self {
-        Self {
-            is_disposed: flags & DISPOSED != 0,
-            is_unregistered: flags & UNREGISTERED != 0,
-        }
+        Self { is_disposed: flags & DISPOSED != 0, is_unregistered: flags & UNREGISTERED != 0 }
     }
 }
 

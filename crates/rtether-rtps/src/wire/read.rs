@@ -124,9 +124,7 @@ fn skip_to_qos<'a>(cursor: &mut Cursor<'a>, known: usize) -> Result<Cursor<'a>, 
         return Err(Malformed::Value { offset });
     }
     let head = *cursor;
-    cursor
-        .take(len)
-        .map_err(|_| Malformed::Overrun { offset })?;
+    cursor.take(len).map_err(|_| Malformed::Overrun { offset })?;
     Ok(head)
 }
 
@@ -186,9 +184,7 @@ fn data_frag<'a>(flags: u8, cursor: &mut Cursor<'a>) -> Result<DataFrag<'a>, Mal
     }
     let len = (u64::from(fragments) * size).min(sample - before * size);
     let inline_qos = inline_qos(flags, cursor)?;
-    let error = Malformed::Truncated {
-        offset: cursor.at(),
-    };
+    let error = Malformed::Truncated { offset: cursor.at() };
     let len = usize::try_from(len).map_err(|_| error)?;
     Ok(DataFrag {
         reader,
@@ -222,12 +218,7 @@ fn heartbeat(flags: u8, cursor: &mut Cursor<'_>) -> Result<Heartbeat, Malformed>
 fn gap(cursor: &mut Cursor<'_>) -> Result<Gap, Malformed> {
     let (reader, writer) = (cursor.entity()?, cursor.entity()?);
     let start = cursor.number_from(1)?;
-    Ok(Gap {
-        reader,
-        writer,
-        start,
-        set: number_set(cursor, start.0)?,
-    })
+    Ok(Gap { reader, writer, start, set: number_set(cursor, start.0)? })
 }
 
 fn number_set(cursor: &mut Cursor<'_>, base_min: i64) -> Result<NumberSet, Malformed> {

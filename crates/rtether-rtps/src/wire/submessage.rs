@@ -183,10 +183,7 @@ pub struct Locators<'a> {
 const LOCATOR_SIZE: usize = 24;
 
 impl<'a> Locators<'a> {
-    pub(super) const EMPTY: Self = Self {
-        octets: &[],
-        is_little_endian: true,
-    };
+    pub(super) const EMPTY: Self = Self { octets: &[], is_little_endian: true };
 
     pub(super) fn parse(cursor: &mut Cursor<'a>) -> Result<Self, Malformed> {
         let offset = cursor.at();
@@ -201,11 +198,9 @@ impl<'a> Locators<'a> {
     /// Returns the locators of supported kinds.
     pub fn iter(&self) -> impl Iterator<Item = Locator> + 'a {
         let is_little_endian = self.is_little_endian;
-        self.octets
-            .chunks_exact(LOCATOR_SIZE)
-            .filter_map(move |octets| {
-                let wire = Cursor::new(octets, 0, is_little_endian).locator().ok()?;
-                Locator::from_wire(wire)
-            })
+        self.octets.chunks_exact(LOCATOR_SIZE).filter_map(move |octets| {
+            let wire = Cursor::new(octets, 0, is_little_endian).locator().ok()?;
+            Locator::from_wire(wire)
+        })
     }
 }

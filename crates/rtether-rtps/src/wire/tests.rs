@@ -24,11 +24,7 @@ fn message(submessages: &[u8]) -> Vec<u8> {
 /// Prefixes content with a submessage header.
 fn part(kind: u8, flags: u8, body: &[u8]) -> Vec<u8> {
     let len = u16::try_from(body.len()).unwrap();
-    let len = if flags & 1 == 1 {
-        len.to_le_bytes()
-    } else {
-        len.to_be_bytes()
-    };
+    let len = if flags & 1 == 1 { len.to_le_bytes() } else { len.to_be_bytes() };
     let mut octets = std::vec![kind, flags, len[0], len[1]];
     octets.extend_from_slice(body);
     octets
@@ -42,9 +38,7 @@ fn join(parts: &[&[u8]]) -> Vec<u8> {
 /// Submessages of a message as text: they hold slices and compare by octets.
 fn read(octets: &[u8]) -> Vec<Result<std::string::String, Malformed>> {
     let parts = parse(octets).unwrap().submessages();
-    parts
-        .map(|part| part.map(|part| std::format!("{part:?}")))
-        .collect()
+    parts.map(|part| part.map(|part| std::format!("{part:?}"))).collect()
 }
 
 /// Returns the only submessage of a message.

@@ -206,11 +206,7 @@ impl Cache {
             written_at: now,
             time,
             set: Some(SequenceNumber::UNKNOWN),
-            group: GroupMark {
-                sequence: None,
-                set: group_set,
-                digest,
-            },
+            group: GroupMark { sequence: None, set: group_set, digest },
             instance: u32::MAX,
         });
         Ok(true)
@@ -234,8 +230,7 @@ impl Cache {
     }
 
     fn position(&self, sequence: SequenceNumber) -> usize {
-        self.changes
-            .partition_point(|change| change.sequence < sequence)
+        self.changes.partition_point(|change| change.sequence < sequence)
     }
 
     /// Returns the first sample at or after this number.
@@ -286,11 +281,7 @@ impl Cache {
             written_at: now,
             time: new.time,
             set: self.set,
-            group: GroupMark {
-                sequence: new.group_sequence,
-                set: self.group_set,
-                digest: None,
-            },
+            group: GroupMark { sequence: new.group_sequence, set: self.group_set, digest: None },
             instance: id,
         });
         Ok(sequence)
@@ -403,10 +394,7 @@ impl Cache {
         if self.deadline.is_infinite() {
             return None;
         }
-        self.instances
-            .iter()
-            .filter_map(|one| one.deadline_at)
-            .min()
+        self.instances.iter().filter_map(|one| one.deadline_at).min()
     }
 
     /// Counts instances that are overdue at `now`; each is due again one deadline later.
@@ -416,11 +404,7 @@ impl Cache {
             while let Some(at) = instance.deadline_at.filter(|at| *at <= now) {
                 // After a long stall only one miss is reported.
                 let next = at + self.deadline;
-                instance.deadline_at = Some(if next <= now {
-                    now + self.deadline
-                } else {
-                    next
-                });
+                instance.deadline_at = Some(if next <= now { now + self.deadline } else { next });
                 overdue += 1;
             }
         }
@@ -439,10 +423,7 @@ mod tests {
     #[test]
     fn what_is_written_in_a_set_names_its_first_sample() {
         // Oracle: 8.7.6 by hand; a set without samples leaves no trace, others get an end marker.
-        let mut cache = Cache::new(&Qos {
-            history: History::KeepAll,
-            ..Qos::writer()
-        });
+        let mut cache = Cache::new(&Qos { history: History::KeepAll, ..Qos::writer() });
         let (now, time) = (Instant::ZERO, WallTime::default());
         let none = SequenceNumber::ZERO;
         cache.begin_set(None);

@@ -46,10 +46,7 @@ pub struct WriterTiming {
 
 impl Default for WriterTiming {
     fn default() -> Self {
-        Self {
-            heartbeat_min: Duration::from_ms(10),
-            heartbeat_max: Duration::from_ms(500),
-        }
+        Self { heartbeat_min: Duration::from_ms(10), heartbeat_max: Duration::from_ms(500) }
     }
 }
 
@@ -94,10 +91,7 @@ struct Destination {
 
 impl Destination {
     fn recipient(&self) -> Recipient {
-        Recipient {
-            to: self.locator,
-            is_proved: self.is_proved,
-        }
+        Recipient { to: self.locator, is_proved: self.is_proved }
     }
 
     /// Begins a message to it.
@@ -235,10 +229,7 @@ impl Writer {
                         self.heartbeat_soon(now);
                     }
                 }
-                let is_told = self
-                    .proxies
-                    .get_mut(index)
-                    .is_some_and(ReaderProxy::become_told);
+                let is_told = self.proxies.get_mut(index).is_some_and(ReaderProxy::become_told);
                 self.rebuild_destinations();
                 is_told
             }
@@ -349,8 +340,7 @@ impl Writer {
     }
 
     fn find(&self, guid: Guid) -> Result<usize, usize> {
-        self.proxies
-            .binary_search_by_key(&guid, |proxy| proxy.remote.guid)
+        self.proxies.binary_search_by_key(&guid, |proxy| proxy.remote.guid)
     }
 
     pub(crate) fn proxy_mut(&mut self, guid: Guid) -> Option<&mut ReaderProxy> {
@@ -434,9 +424,7 @@ impl Writer {
         let proxy = proxy.and_then(|index| self.proxies.get(index));
         let place = proxy.and_then(|proxy| Some((proxy.place()?, proxy.sole())));
         let there = place.and_then(|place| {
-            let own = self
-                .destinations
-                .binary_search_by_key(&place, Destination::key);
+            let own = self.destinations.binary_search_by_key(&place, Destination::key);
             // If there is a group, it is the only destination.
             let index = own.unwrap_or(0);
             self.destinations.get(index)

@@ -129,10 +129,7 @@ impl Count {
                 return false;
             }
         }
-        *self = Self {
-            last: Some(count),
-            ..Self::default()
-        };
+        *self = Self { last: Some(count), ..Self::default() };
         true
     }
 }
@@ -140,11 +137,7 @@ impl Count {
 impl ReaderProxy {
     /// Creates the state of a reader matched while the writer has samples from `first` to `last`.
     pub(crate) fn new(remote: RemoteReader, first: SequenceNumber, last: SequenceNumber) -> Self {
-        let start = if remote.wants_history {
-            SequenceNumber::FIRST
-        } else {
-            last.next()
-        };
+        let start = if remote.wants_history { SequenceNumber::FIRST } else { last.next() };
         let has_history = remote.wants_history && first <= last;
         // A reliable reader requests what it lacks.
         let is_sent = has_history && remote.reliability == Reliability::BestEffort;
@@ -211,10 +204,7 @@ impl ReaderProxy {
     /// Returns the destination of messages to this reader alone.
     pub(super) fn recipient(&self) -> Option<Recipient> {
         let to = self.place()?;
-        Some(Recipient {
-            to,
-            is_proved: self.remote.is_proved,
-        })
+        Some(Recipient { to, is_proved: self.remote.is_proved })
     }
 
     /// Returns the one to which its samples go, if no other is sent them.
@@ -261,9 +251,7 @@ impl ReaderProxy {
 
     /// Returns whether long samples to it are paced: not if it has fallen silent.
     pub(super) fn is_paced(&self, now: Instant) -> bool {
-        let is_silent = self
-            .unheard_since
-            .is_some_and(|since| now - since >= SILENT);
+        let is_silent = self.unheard_since.is_some_and(|since| now - since >= SILENT);
         self.is_reliable() && !self.is_given_up() && !is_silent
     }
 

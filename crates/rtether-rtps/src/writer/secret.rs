@@ -56,14 +56,7 @@ impl Secret {
     /// Returns the numbers above `start` of a participant and an address, of which `seed` is a keyed
     /// hash.
     pub(crate) fn new(seed: [u8; 16], start: i64, rounds: Rounds) -> Self {
-        let mut this = Self {
-            seed,
-            rounds,
-            right: 0,
-            steps: 0,
-            offset: start,
-            confirmed: 0,
-        };
+        let mut this = Self { seed, rounds, right: 0, steps: 0, offset: start, confirmed: 0 };
         this.step();
         this
     }

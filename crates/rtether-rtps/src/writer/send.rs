@@ -32,20 +32,13 @@ pub(crate) fn fragment_size(datagram_max: usize) -> u16 {
 }
 
 pub(super) fn inline_qos(change: &Change, lifespan: Duration) -> InlineQos {
-    let is_disposed = matches!(
-        change.kind,
-        ChangeKind::Disposed | ChangeKind::DisposedUnregistered
-    );
-    let is_unregistered = matches!(
-        change.kind,
-        ChangeKind::Unregistered | ChangeKind::DisposedUnregistered
-    );
+    let is_disposed =
+        matches!(change.kind, ChangeKind::Disposed | ChangeKind::DisposedUnregistered);
+    let is_unregistered =
+        matches!(change.kind, ChangeKind::Unregistered | ChangeKind::DisposedUnregistered);
     InlineQos {
         key_hash: change.key_hash,
-        status: Status {
-            is_disposed,
-            is_unregistered,
-        },
+        status: Status { is_disposed, is_unregistered },
         lifespan: (!lifespan.is_infinite()).then_some(lifespan),
         coherent_set: change.set,
         group_sequence: change.group.sequence,
@@ -157,12 +150,7 @@ impl Writer {
         if there.next <= last && self.wanted_at(index, &there).is_none() {
             // Later samples were evicted (heartbeats announce that) or no reader there wants them.
             if is_reliable && self.has_filters {
-                message.gap(&gap(
-                    EntityId::UNKNOWN,
-                    self.entity,
-                    there.next,
-                    last.next(),
-                ));
+                message.gap(&gap(EntityId::UNKNOWN, self.entity, there.next, last.next()));
             }
             there.next = last.next();
         }
@@ -402,10 +390,5 @@ fn heartbeat(
 
 /// Returns a GAP from `start` to before `next`.
 fn gap(reader: EntityId, writer: EntityId, start: SequenceNumber, next: SequenceNumber) -> Gap {
-    Gap {
-        reader,
-        writer,
-        start,
-        set: NumberSet::empty(next.0),
-    }
+    Gap { reader, writer, start, set: NumberSet::empty(next.0) }
 }

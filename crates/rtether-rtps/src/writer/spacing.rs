@@ -76,11 +76,7 @@ impl Writer {
             let readers = self.proxies.iter().filter(|reader| there.has(reader));
             let spans = readers.map(|reader| {
                 let is_all = reader.is_reliable();
-                if is_all {
-                    Duration::ZERO
-                } else {
-                    reader.remote.separation
-                }
+                if is_all { Duration::ZERO } else { reader.remote.separation }
             });
             let span = spans.min().unwrap_or(Duration::ZERO);
             let known = old.iter().position(|one| one.locator == there.locator);
@@ -125,10 +121,7 @@ impl Writer {
                 spacing.held.insert(sequence);
                 continue;
             }
-            let new = Spaced {
-                sent_at: now,
-                pending: None,
-            };
+            let new = Spaced { sent_at: now, pending: None };
             spacing.instances.insert(id, new);
             spacing.top = sequence;
         }

@@ -22,10 +22,7 @@ pub(super) struct Window {
 
 impl Default for Window {
     fn default() -> Self {
-        Self {
-            samples: FIRST,
-            round: SequenceNumber::ZERO,
-        }
+        Self { samples: FIRST, round: SequenceNumber::ZERO }
     }
 }
 

@@ -90,11 +90,7 @@ impl Library {
     /// # Errors
     /// A description is missing, is of no structure, or has what described types lack.
     pub fn structure(&self, root: &TypeId, name: &str) -> Result<Arc<Structure>, BuildError> {
-        let mut builder = Builder {
-            library: self,
-            known: BTreeMap::new(),
-            steps: 0,
-        };
+        let mut builder = Builder { library: self, known: BTreeMap::new(), steps: 0 };
         let Type::Structure(structure) = builder.kind(root, 0)? else {
             return Err(BuildError::Unsupported("the type is no structure"));
         };
@@ -134,10 +130,7 @@ impl Builder<'_> {
             TypeId::Array(element, dimensions) => {
                 let dimensions = dimensions.iter();
                 let dimensions = dimensions.map(|one| usize::try_from(*one).unwrap_or(usize::MAX));
-                Type::Array(
-                    Arc::new(self.kind(element, depth + 1)?),
-                    dimensions.collect(),
-                )
+                Type::Array(Arc::new(self.kind(element, depth + 1)?), dimensions.collect())
             }
             TypeId::Hash(hash) => {
                 if let Some(known) = self.known.get(hash) {
@@ -154,24 +147,18 @@ impl Builder<'_> {
     fn object(&mut self, object: &Object, depth: u8) -> Result<Type, BuildError> {
         match object {
             Object::Alias { target, .. } => self.kind(target, depth + 1),
-            Object::Enumeration { bits, .. } if *bits != 32 => Err(BuildError::Unsupported(
-                "enumerations of other than 32 bits are not supported",
-            )),
+            Object::Enumeration { bits, .. } if *bits != 32 => {
+                Err(BuildError::Unsupported("enumerations of other than 32 bits are not supported"))
+            }
             Object::Enumeration { name, literals, .. } => {
-                let names = literals.iter().map(|one| Enumerator {
-                    name: one.name.clone(),
-                    value: one.value,
-                });
+                let names = literals
+                    .iter()
+                    .map(|one| Enumerator { name: one.name.clone(), value: one.value });
                 let made = Enumeration::new(name.clone(), names.collect());
                 let made = made.map_err(|error| BuildError::Type(name.clone(), error))?;
                 Ok(Type::Enumeration(Arc::new(made)))
             }
-            Object::Structure {
-                name,
-                extensibility,
-                base,
-                members,
-            } => {
+            Object::Structure { name, extensibility, base, members } => {
                 let mut all = Vec::new();
                 if *base != TypeId::None {
                     let Type::Structure(base) = self.kind(base, depth + 1)? else {
@@ -192,9 +179,7 @@ impl Builder<'_> {
 
     fn member(&mut self, member: &ObjectMember, depth: u8) -> Result<Member, BuildError> {
         if member.is_optional {
-            return Err(BuildError::Unsupported(
-                "optional members are not supported",
-            ));
+            return Err(BuildError::Unsupported("optional members are not supported"));
         }
         Ok(Member {
             name: member.name.clone(),
@@ -236,9 +221,7 @@ fn primitive(kind: u8) -> Result<Primitive, BuildError> {
         0x0C => Primitive::Int8,
         0x10 => Primitive::Character,
         0x0B => {
-            return Err(BuildError::Unsupported(
-                "numbers of 128 bits are not supported",
-            ));
+            return Err(BuildError::Unsupported("numbers of 128 bits are not supported"));
         }
         _ => return Err(BuildError::Unsupported("wide characters are not supported")),
     })

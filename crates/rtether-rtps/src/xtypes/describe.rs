@@ -37,11 +37,7 @@ impl Description {
     /// Describes a type.
     pub fn of(structure: &Arc<Structure>) -> Self {
         let [minimal, complete] = [false, true].map(|is_complete| {
-            let mut describer = Describer {
-                is_complete,
-                objects: Vec::new(),
-                known: Vec::new(),
-            };
+            let mut describer = Describer { is_complete, objects: Vec::new(), known: Vec::new() };
             describer.structure(structure);
             describer.objects
         });
@@ -54,10 +50,7 @@ impl Description {
         });
         let mut objects = minimal;
         objects.extend(complete);
-        Self {
-            objects,
-            information: out.0,
-        }
+        Self { objects, information: out.0 }
     }
 }
 
@@ -138,9 +131,8 @@ impl Describer {
             return *hash;
         }
         let members = structure.members().iter();
-        let members: Vec<(&Member, Option<Hash>)> = members
-            .map(|member| (member, self.hash_of(&member.kind)))
-            .collect();
+        let members: Vec<(&Member, Option<Hash>)> =
+            members.map(|member| (member, self.hash_of(&member.kind))).collect();
         let is_complete = self.is_complete;
         let hash = self.add(STRUCTURE, |out| {
             out.u16(match structure.extensibility() {
@@ -202,15 +194,11 @@ impl Describer {
     fn add(&mut self, kind: u8, write: impl FnOnce(&mut Out)) -> Hash {
         let mut out = Out::default();
         out.sized(|out| {
-            out.0
-                .push(if self.is_complete { COMPLETE } else { MINIMAL });
+            out.0.push(if self.is_complete { COMPLETE } else { MINIMAL });
             out.0.push(kind);
             write(out);
         });
-        let hash = Hash {
-            is_complete: self.is_complete,
-            ..Hash::of(&out.0)
-        };
+        let hash = Hash { is_complete: self.is_complete, ..Hash::of(&out.0) };
         if !self.objects.iter().any(|(known, _)| *known == hash) {
             self.objects.push((hash, out.0));
         }
@@ -240,11 +228,7 @@ fn name(out: &mut Out, name: &str, is_complete: bool) {
 
 fn member(out: &mut Out, member: &Member, hash: Option<Hash>, is_complete: bool) {
     out.u32(member.id);
-    let key = if member.is_key {
-        KEY | MUST_UNDERSTAND
-    } else {
-        0
-    };
+    let key = if member.is_key { KEY | MUST_UNDERSTAND } else { 0 };
     out.u16(TRY_CONSTRUCT | key);
     identifier(out, &member.kind, hash);
     name(out, &member.name, is_complete);

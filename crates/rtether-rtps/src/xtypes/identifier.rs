@@ -70,21 +70,16 @@ impl TypeId {
         Ok(match kind {
             NONE => Self::None,
             0x01..=0x0D | 0x10 | 0x11 => Self::Primitive(kind),
-            STRING_SMALL | WIDE_SMALL => Self::Text {
-                is_wide: kind == WIDE_SMALL,
-                max: decoder.u8()?.into(),
-            },
-            STRING_LARGE | WIDE_LARGE => Self::Text {
-                is_wide: kind == WIDE_LARGE,
-                max: decoder.u32()?,
-            },
+            STRING_SMALL | WIDE_SMALL => {
+                Self::Text { is_wide: kind == WIDE_SMALL, max: decoder.u8()?.into() }
+            }
+            STRING_LARGE | WIDE_LARGE => {
+                Self::Text { is_wide: kind == WIDE_LARGE, max: decoder.u32()? }
+            }
             SEQUENCE_SMALL | SEQUENCE_LARGE => {
                 header(decoder)?;
-                let max = if kind == SEQUENCE_SMALL {
-                    decoder.u8()?.into()
-                } else {
-                    decoder.u32()?
-                };
+                let max =
+                    if kind == SEQUENCE_SMALL { decoder.u8()?.into() } else { decoder.u32()? };
                 Self::Sequence(Box::new(Self::read_nested(decoder, depth + 1)?), max)
             }
             ARRAY_SMALL | ARRAY_LARGE => {
@@ -92,11 +87,7 @@ impl TypeId {
                 let count = decoder.length()?;
                 decoder.bound(count, DIMENSIONS_MAX)?;
                 let dimensions = decoder.elements(count, |decoder| {
-                    if kind == ARRAY_SMALL {
-                        decoder.u8().map(u32::from)
-                    } else {
-                        decoder.u32()
-                    }
+                    if kind == ARRAY_SMALL { decoder.u8().map(u32::from) } else { decoder.u32() }
                 })?;
                 Self::Array(Box::new(Self::read_nested(decoder, depth + 1)?), dimensions)
             }
@@ -128,10 +119,7 @@ impl Hash {
         let digest: [u8; 16] = Md5::digest(object).into();
         let mut octets = [0; 14];
         octets.copy_from_slice(&digest[..14]);
-        Self {
-            is_complete: true,
-            octets,
-        }
+        Self { is_complete: true, octets }
     }
 
     /// Appends it as an identifier.

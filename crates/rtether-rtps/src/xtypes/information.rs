@@ -44,10 +44,7 @@ impl TypeInformation {
             decoder.required(COMPLETE_ID, complete)
         });
         let (complete, dependencies) = read?;
-        Ok(Self {
-            complete,
-            dependencies,
-        })
+        Ok(Self { complete, dependencies })
     }
 }
 

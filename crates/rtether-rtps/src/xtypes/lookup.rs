@@ -199,10 +199,7 @@ fn identity(decoder: &mut Decoder<'_>) -> Result<Identity, CdrError> {
     let guid = decoder.octets(16)?.try_into();
     let guid = guid.map_err(|_| decoder.error(CdrErrorKind::Truncated))?;
     let (high, low) = (decoder.i32()?, decoder.u32()?);
-    Ok((
-        Guid::from_octets(guid),
-        i64::from(high) << 32 | i64::from(low),
-    ))
+    Ok((Guid::from_octets(guid), i64::from(high) << 32 | i64::from(low)))
 }
 
 /// Reads a list of at most `max` elements, which are not numbers.
@@ -253,9 +250,7 @@ pub fn read_request(payload: &[u8]) -> Result<Option<Request>, CdrError> {
             GET_DEPENDENCIES => true,
             _ => return Ok(None),
         };
-        let ids = only(decoder, TYPE_IDS, |decoder| {
-            list(decoder, ASKED_MAX, TypeId::read)
-        })?;
+        let ids = only(decoder, TYPE_IDS, |decoder| list(decoder, ASKED_MAX, TypeId::read))?;
         let hashes = ids.unwrap_or_default();
         Ok(Some(Request {
             identity,

@@ -103,8 +103,7 @@ impl Object {
             Self::Enumeration { .. } => (None, &[]),
             Self::Structure { base, members, .. } => (Some(base), members),
         };
-        one.into_iter()
-            .chain(members.iter().map(|member| &member.kind))
+        one.into_iter().chain(members.iter().map(|member| &member.kind))
     }
 }
 
@@ -144,9 +143,8 @@ fn alias(decoder: &mut Decoder<'_>) -> Result<Object, CdrError> {
 
 fn enumeration(decoder: &mut Decoder<'_>) -> Result<Object, CdrError> {
     let _flags = decoder.u16()?;
-    let (bits, name) = decoder.structure(Extensibility::Appendable, |decoder| {
-        Ok((decoder.u16()?, detail(decoder)?))
-    })?;
+    let (bits, name) = decoder
+        .structure(Extensibility::Appendable, |decoder| Ok((decoder.u16()?, detail(decoder)?)))?;
     let literals = list(decoder, |decoder| {
         let value = decoder.structure(Extensibility::Appendable, |decoder| {
             let value = decoder.i32()?;
@@ -156,11 +154,7 @@ fn enumeration(decoder: &mut Decoder<'_>) -> Result<Object, CdrError> {
         let name = self::name(decoder)?;
         Ok(Literal { name, value })
     })?;
-    Ok(Object::Enumeration {
-        name,
-        bits,
-        literals,
-    })
+    Ok(Object::Enumeration { name, bits, literals })
 }
 
 fn structure(decoder: &mut Decoder<'_>) -> Result<Object, CdrError> {
@@ -185,12 +179,7 @@ fn structure(decoder: &mut Decoder<'_>) -> Result<Object, CdrError> {
             kind,
         })
     })?;
-    Ok(Object::Structure {
-        name,
-        extensibility,
-        base,
-        members,
-    })
+    Ok(Object::Structure { name, extensibility, base, members })
 }
 
 /// Reads a list of elements that have a length each; what follows in an element is skipped.
@@ -204,8 +193,7 @@ fn list<T>(
             let max = MEMBERS_MAX;
             return Err(decoder.error(CdrErrorKind::Bound { len: count, max }));
         }
-        decoder.elements(count, |decoder| {
-            decoder.structure(Extensibility::Appendable, &mut element)
-        })
+        decoder
+            .elements(count, |decoder| decoder.structure(Extensibility::Appendable, &mut element))
     })
 }

@@ -55,9 +55,7 @@ const POSE: &str = "00070000011091a38bfe22d79c4b82b3000300c300000000010000000000
 
 const TEXT: Hash = Hash {
     is_complete: true,
-    octets: [
-        0xC3, 0xDA, 0x80, 0xD6, 0x38, 0xE9, 0x1B, 0x9F, 0xAD, 0x0A, 0x6B, 0x76, 0x5C, 0xC2,
-    ],
+    octets: [0xC3, 0xDA, 0x80, 0xD6, 0x38, 0xE9, 0x1B, 0x9F, 0xAD, 0x0A, 0x6B, 0x76, 0x5C, 0xC2],
 };
 
 #[test]
@@ -99,9 +97,7 @@ fn a_request_of_fast_dds_is_read() {
         panic!("{:?}", read.hashes);
     };
     assert!(hash.is_complete && hash.octets.starts_with(&[0xD7, 0xEE]));
-    let own = GuidPrefix([
-        0x01, 0xFE, 0x11, 0x20, 0xA7, 0x94, 0xD8, 0x11, 0x0E, 0x1A, 0, 0,
-    ]);
+    let own = GuidPrefix([0x01, 0xFE, 0x11, 0x20, 0xA7, 0x94, 0xD8, 0x11, 0x0E, 0x1A, 0, 0]);
     assert!(is_instance_of(&read.instance, own));
     assert!(!is_instance_of(&read.instance[..47], own));
     assert!(!is_instance_of(&read.instance, GuidPrefix([1; 12])));
@@ -124,10 +120,7 @@ fn a_reply_is_that_of_cyclone() {
     assert_eq!(kind.extensibility(), Extensibility::Final);
     assert_eq!(kind.members()[0].kind, Type::Text(None));
     let value = kind.from_payload(&[0, 1, 0, 0, 3, 0, 0, 0, b'h', b'i', 0, 0]);
-    assert_eq!(
-        value,
-        Ok(Value::Structure(alloc::vec![Value::Text("hi".into())]))
-    );
+    assert_eq!(value, Ok(Value::Structure(alloc::vec![Value::Text("hi".into())])));
 }
 
 #[test]
@@ -143,10 +136,7 @@ fn what_a_type_needs_is_asked_for() {
     let [point] = library.missing(&root)[..] else {
         panic!("{:?}", library.missing(&root));
     };
-    assert_eq!(
-        library.structure(&root, "Pose"),
-        Err(BuildError::Missing(point))
-    );
+    assert_eq!(library.structure(&root, "Pose"), Err(BuildError::Missing(point)));
     let Ok(Object::Structure { name, members, .. }) = Object::decode(object) else {
         panic!("no structure");
     };
@@ -154,10 +144,7 @@ fn what_a_type_needs_is_asked_for() {
     let names: Vec<&str> = members.iter().map(|one| one.name.as_str()).collect();
     assert_eq!(names, ["frame", "place", "path", "covariance", "codes"]);
     let kind = |at: usize| &members[at].kind;
-    let text = TypeId::Text {
-        is_wide: false,
-        max: 16,
-    };
+    let text = TypeId::Text { is_wide: false, max: 16 };
     assert_eq!(kind(0), &text);
     assert_eq!(kind(2), &TypeId::Sequence(TypeId::Hash(point).into(), 4));
     let array = TypeId::Array(TypeId::Primitive(0x0A).into(), alloc::vec![3]);
@@ -249,17 +236,12 @@ fn own_types_are_built_from_their_descriptions() {
     let [pose, _] = pose();
     let mut library = Library::default();
     let description = Description::of(&pose);
-    let complete = description
-        .objects
-        .iter()
-        .filter(|(hash, _)| hash.is_complete);
+    let complete = description.objects.iter().filter(|(hash, _)| hash.is_complete);
     for (hash, object) in complete {
         library.insert(*hash, object).unwrap();
     }
     let (root, _) = description.objects.last().unwrap();
-    let built = library
-        .structure(&TypeId::Hash(*root), pose.name())
-        .unwrap();
+    let built = library.structure(&TypeId::Hash(*root), pose.name()).unwrap();
     assert_eq!(built, pose);
 }
 
@@ -272,11 +254,7 @@ fn whatever_is_cut_off_or_changed_is_refused_or_read() {
             let part = &whole_octets[..cut];
             let (reply, request) = (read_reply(part), read_request(part));
             // Two octets of padding at the end are nobody's.
-            let is_wrong = if is_reply {
-                reply.is_err()
-            } else {
-                request.is_err()
-            };
+            let is_wrong = if is_reply { reply.is_err() } else { request.is_err() };
             assert!(is_wrong || cut + 4 >= whole_octets.len(), "{cut}");
         }
         for at in 0..whole_octets.len() {
@@ -294,10 +272,7 @@ fn whatever_is_cut_off_or_changed_is_refused_or_read() {
     }
     let information = octets(INFORMATION);
     for cut in 0..information.len() {
-        assert!(
-            TypeInformation::decode(&information[..cut]).is_err(),
-            "{cut}"
-        );
+        assert!(TypeInformation::decode(&information[..cut]).is_err(), "{cut}");
     }
 }
 
@@ -323,10 +298,7 @@ fn too_much_is_refused() {
 
 /// A library in which types contain each other.
 fn circle(members: usize) -> (Library, TypeId) {
-    let hash = |number: u8| Hash {
-        is_complete: true,
-        octets: [number; 14],
-    };
+    let hash = |number: u8| Hash { is_complete: true, octets: [number; 14] };
     let mut library = Library::default();
     for number in 0..2 {
         let member = |at| ObjectMember {

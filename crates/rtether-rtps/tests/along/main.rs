@@ -27,11 +27,8 @@ fn start(net: &mut Net, host: usize, [out, back]: [&str; 2]) -> Side {
         config.datagram_max = 1_472;
     });
     let (clock, participant) = net.at(host);
-    let qos = Qos {
-        reliability: Reliability::Reliable,
-        history: History::KeepLast(1),
-        ..Qos::writer()
-    };
+    let qos =
+        Qos { reliability: Reliability::Reliable, history: History::KeepLast(1), ..Qos::writer() };
     let side = Side {
         out: Publication::create(participant, clock, out, qos.clone()).unwrap(),
         back: Subscription::create(participant, clock, back, qos).unwrap(),
@@ -41,11 +38,7 @@ fn start(net: &mut Net, host: usize, [out, back]: [&str; 2]) -> Side {
 }
 
 fn send(net: &mut Net, host: usize, side: &mut Side, sequence: u32, octets: usize) {
-    let value = Ping {
-        sequence,
-        payload: vec![0; octets],
-        ..Ping::default()
-    };
+    let value = Ping { sequence, payload: vec![0; octets], ..Ping::default() };
     let (clock, participant) = net.at(host);
     side.out.publish(participant, clock, &value).unwrap();
     net.run(host);

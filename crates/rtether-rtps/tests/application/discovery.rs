@@ -36,19 +36,13 @@ fn observe(world: &mut World, node: usize, ignored: &'static str) -> Log<String>
         let line = line(sighting);
         let is_ignored = line == ignored;
         log.push(line);
-        if is_ignored {
-            Verdict::Ignore
-        } else {
-            Verdict::Admit
-        }
+        if is_ignored { Verdict::Ignore } else { Verdict::Admit }
     });
     seen
 }
 
 fn publish(context: &mut Context<'_>, topic: &str) -> PublicationHandle<Ping> {
-    context
-        .publish(topic, &PublicationOptions::default())
-        .unwrap()
+    context.publish(topic, &PublicationOptions::default()).unwrap()
 }
 
 fn nothing<T>(_: &mut Context<'_>, _: Notice<T>) {}
@@ -63,11 +57,7 @@ fn all_that_is_new_changed_or_gone_is_seen() {
     world.run_until(100 * MS);
     assert_eq!(
         seen.take(),
-        [
-            "new participant node",
-            "new publication one",
-            "new subscription two"
-        ]
+        ["new participant node", "new publication one", "new subscription two"]
     );
     drop(publication);
     world.run_until(200 * MS);
@@ -100,11 +90,7 @@ fn of_several_endpoints_that_end_at_once_each_is_gone() {
     seen.take();
     drop(all);
     world.run_until(200 * MS);
-    let gone = [
-        "gone publication a",
-        "gone publication b",
-        "gone publication c",
-    ];
+    let gone = ["gone publication a", "gone publication b", "gone publication c"];
     assert_eq!(seen.take(), gone);
     assert_eq!(world.at(0).participant().endpoints().count(), 0);
 }
@@ -154,20 +140,11 @@ fn matched(ignored: &'static str) -> [usize; 3] {
     let mut world = World::new(3);
     let _seen = observe(&mut world, 0, ignored);
     let options = SubscriptionOptions::default();
-    let from = world
-        .at(0)
-        .subscribe::<Ping>("a", &options, nothing)
-        .unwrap();
+    let from = world.at(0).subscribe::<Ping>("a", &options, nothing).unwrap();
     let to = publish(&mut world.at(0), "b");
-    let third = world
-        .at(0)
-        .subscribe::<Ping>("c", &options, nothing)
-        .unwrap();
+    let third = world.at(0).subscribe::<Ping>("c", &options, nothing).unwrap();
     let a = publish(&mut world.at(1), "a");
-    let b = world
-        .at(1)
-        .subscribe::<Ping>("b", &options, nothing)
-        .unwrap();
+    let b = world.at(1).subscribe::<Ping>("b", &options, nothing).unwrap();
     let c = publish(&mut world.at(2), "c");
     world.run_until(2_000 * MS);
     let context = world.at(0);
@@ -248,11 +225,8 @@ fn a_pattern_takes_topics_as_they_are_found_up_to_its_limit() {
     let told = Log::new();
     let (log, asked) = (told.clone(), Log::new());
     let asks = asked.clone();
-    let pattern = PatternOptions {
-        topic: "line/*",
-        readers_max: 2,
-        options: SubscriptionOptions::default(),
-    };
+    let pattern =
+        PatternOptions { topic: "line/*", readers_max: 2, options: SubscriptionOptions::default() };
     let before = publish(&mut world.at(1), "line/1");
     world.run_until(100 * MS);
     let subscription = world.at(0).subscribe_pattern::<Ping>(
@@ -267,10 +241,8 @@ fn a_pattern_takes_topics_as_they_are_found_up_to_its_limit() {
             }
         },
     );
-    let other_type = world
-        .at(1)
-        .publish::<Octets>("line/octets", &PublicationOptions::default())
-        .unwrap();
+    let other_type =
+        world.at(1).publish::<Octets>("line/octets", &PublicationOptions::default()).unwrap();
     let declined = publish(&mut world.at(1), "line/declined");
     let elsewhere = publish(&mut world.at(1), "cell/1");
     let second = publish(&mut world.at(1), "line/2");
@@ -281,20 +253,14 @@ fn a_pattern_takes_topics_as_they_are_found_up_to_its_limit() {
     assert_eq!(world.node(0).application.counters().patterns_full, 1);
 
     let send = |world: &mut World, publication: &PublicationHandle<Ping>, sequence| {
-        let value = Ping {
-            sequence,
-            ..Ping::default()
-        };
+        let value = Ping { sequence, ..Ping::default() };
         world.at(1).send(publication, &value).unwrap();
         world.run_for(MS);
     };
     for (publication, sequence) in [(&before, 1), (&declined, 2), (&elsewhere, 3), (&second, 4)] {
         send(&mut world, publication, sequence);
     }
-    assert_eq!(
-        told.take(),
-        [("line/1".to_owned(), 1), ("line/2".to_owned(), 4)]
-    );
+    assert_eq!(told.take(), [("line/1".to_owned(), 1), ("line/2".to_owned(), 4)]);
 
     // A topic that is gone makes room for another one.
     drop((second, third, other_type));
@@ -331,11 +297,7 @@ fn traffic(is_expected: bool) -> (Vec<u32>, u64) {
                 has_key: false,
                 topic: topic.to_owned(),
                 type_name: "rtether::Ping".to_owned(),
-                qos: if is_writer {
-                    PublicationOptions::default().qos()
-                } else {
-                    options.qos()
-                },
+                qos: if is_writer { PublicationOptions::default().qos() } else { options.qos() },
             };
             let endpoints = [endpoint(1, true, other.1), endpoint(2, false, other.2)];
             assert!(world.node(node).participant.expect(other.0, &endpoints));
@@ -343,24 +305,17 @@ fn traffic(is_expected: bool) -> (Vec<u32>, u64) {
         let (own, theirs) = [("from a", "from b"), ("from b", "from a")][node];
         let log = had.clone();
         let publication = publish(&mut world.at(node), own);
-        let subscription = world
-            .at(node)
-            .subscribe::<Ping>(theirs, &options, move |_, notice| {
-                if let Notice::Sample(received) = notice {
-                    log.push(received.value.unwrap().sequence);
-                }
-            });
-        let value = Ping {
-            sequence: u32::try_from(node).unwrap(),
-            ..Ping::default()
-        };
+        let subscription = world.at(node).subscribe::<Ping>(theirs, &options, move |_, notice| {
+            if let Notice::Sample(received) = notice {
+                log.push(received.value.unwrap().sequence);
+            }
+        });
+        let value = Ping { sequence: u32::try_from(node).unwrap(), ..Ping::default() };
         let period = Duration::from_ms(200);
-        world
-            .at(node)
-            .send_every(&publication, period, value, |_, value| {
-                value.sequence += 10;
-                true
-            });
+        world.at(node).send_every(&publication, period, value, |_, value| {
+            value.sequence += 10;
+            true
+        });
         world.at(node).keep(publication);
         world.at(node).keep(subscription.unwrap());
     }

@@ -53,15 +53,10 @@ fn periods_that_are_over_are_left_out_and_the_others_stay_where_they_were() {
     let log = called.clone();
     let publication = world.publish(0, "ping");
     let mut context = world.at(0);
-    context.send_every(
-        &publication,
-        Duration::from_ms(10),
-        ping(0),
-        move |context, _| {
-            log.push(context.now().as_ns() / MS);
-            true
-        },
-    );
+    context.send_every(&publication, Duration::from_ms(10), ping(0), move |context, _| {
+        log.push(context.now().as_ns() / MS);
+        true
+    });
     world.run_until(25 * MS);
     // The host stalls from 25 ms to 62 ms: 40, 50 and 60 ms become one call, and 30 ms is skipped
     // too.
@@ -132,18 +127,13 @@ fn several_publications_of_one_topic_in_one_application_are_told_apart_by_streng
     let mut world = World::new(2);
     let had = Log::new();
     let log = had.clone();
-    let options = SubscriptionOptions {
-        strongest_only: true,
-        ..SubscriptionOptions::default()
-    };
-    let subscription = world
-        .at(1)
-        .subscribe::<Ping>("state", &options, move |context, notice| {
-            if let Notice::Sample(received) = notice {
-                let value = received.value.unwrap();
-                log.push((context.now().as_ns() / MS, value.session, value.sequence));
-            }
-        });
+    let options = SubscriptionOptions { strongest_only: true, ..SubscriptionOptions::default() };
+    let subscription = world.at(1).subscribe::<Ping>("state", &options, move |context, notice| {
+        if let Notice::Sample(received) = notice {
+            let value = received.value.unwrap();
+            log.push((context.now().as_ns() / MS, value.session, value.sequence));
+        }
+    });
     let publications = [1, 2].map(|strength| {
         let options = PublicationOptions {
             strength: Some(strength),
@@ -154,10 +144,7 @@ fn several_publications_of_one_topic_in_one_application_are_told_apart_by_streng
     });
     world.run_until(100 * MS);
     let send = |world: &mut World, of: usize, sequence| {
-        let value = Ping {
-            session: u32::try_from(of).unwrap(),
-            ..ping(sequence)
-        };
+        let value = Ping { session: u32::try_from(of).unwrap(), ..ping(sequence) };
         world.at(0).send(&publications[of], &value).unwrap();
     };
     for sequence in 0..5 {
@@ -190,15 +177,10 @@ fn what_is_suspended_neither_announces_nor_receives_nor_sends() {
     let publication = world.publish(0, "ping");
     let mut context = world.at(0);
     let log = called.clone();
-    context.send_every(
-        &publication,
-        Duration::from_ms(10),
-        ping(0),
-        move |context, _| {
-            log.push(context.now().as_ns() / MS);
-            true
-        },
-    );
+    context.send_every(&publication, Duration::from_ms(10), ping(0), move |context, _| {
+        log.push(context.now().as_ns() / MS);
+        true
+    });
     let log = had.clone();
     // A subscription of its own: pending local traffic must not keep it busy either.
     let options = SubscriptionOptions::default();
@@ -250,7 +232,6 @@ fn an_endpoint_that_a_callback_makes_is_told_of_in_the_same_call() {
         context.keep(made.unwrap());
     });
     let node = world.node(0);
-    node.application
-        .dispatch(&mut node.participant, Instant::ZERO);
+    node.application.dispatch(&mut node.participant, Instant::ZERO);
     assert_eq!(had.take(), [Instant::ZERO]);
 }

@@ -29,17 +29,12 @@ fn queue() -> Queue {
         reliability: Reliability::Reliable,
         ..SubscriptionOptions::default()
     };
-    let subscription = world
-        .at(1)
-        .subscribe::<Ping>("ping", &options, move |_, notice| {
-            if let Notice::Sample(received) = notice {
-                log.push(received.value.unwrap().sequence);
-            }
-        });
-    let options = PublicationOptions {
-        queue: 8,
-        ..PublicationOptions::default()
-    };
+    let subscription = world.at(1).subscribe::<Ping>("ping", &options, move |_, notice| {
+        if let Notice::Sample(received) = notice {
+            log.push(received.value.unwrap().sequence);
+        }
+    });
+    let options = PublicationOptions { queue: 8, ..PublicationOptions::default() };
     let mut context = world.at(0);
     let publication = context.publish::<Ping>("ping", &options).unwrap();
     let log = told.clone();
@@ -56,31 +51,19 @@ fn queue() -> Queue {
     });
     world.run_until(100 * MS);
     assert_eq!(told.take(), ["matched"]);
-    Queue {
-        world,
-        publication,
-        told,
-        had,
-        _subscription: subscription.unwrap(),
-    }
+    Queue { world, publication, told, had, _subscription: subscription.unwrap() }
 }
 
 impl Queue {
     /// Sends if there is room; returns whether there was.
     fn sends(&mut self, sequence: u32) -> bool {
-        let value = Ping {
-            sequence,
-            ..Ping::default()
-        };
+        let value = Ping { sequence, ..Ping::default() };
         let sent = self.world.at(0).send_if_room(&self.publication, &value);
         sent.unwrap().is_some()
     }
 
     fn send(&mut self, sequence: u32) -> Result<(), PublishError> {
-        let value = Ping {
-            sequence,
-            ..Ping::default()
-        };
+        let value = Ping { sequence, ..Ping::default() };
         let sent = self.world.at(0).send(&self.publication, &value);
         sent.map(|_| ())
     }

@@ -36,18 +36,11 @@ fn pair(publication: &PublicationOptions, subscription: &SubscriptionOptions) ->
     let mut world = World::new(2);
     let told = Log::new();
     let log = told.clone();
-    let made = world
-        .at(1)
-        .subscribe::<Ping>("ping", subscription, move |context, notice| {
-            log.push(line(context.now().as_ns(), &notice));
-        });
+    let made = world.at(1).subscribe::<Ping>("ping", subscription, move |context, notice| {
+        log.push(line(context.now().as_ns(), &notice));
+    });
     let publication = world.at(0).publish::<Ping>("ping", publication).unwrap();
-    Pair {
-        world,
-        publication,
-        subscription: made.unwrap(),
-        told,
-    }
+    Pair { world, publication, subscription: made.unwrap(), told }
 }
 
 impl Pair {
@@ -59,14 +52,10 @@ impl Pair {
 
 #[test]
 fn a_missed_deadline_is_told_again_and_again_until_a_sample_comes() {
-    let publication = PublicationOptions {
-        persistence: Duration::from_ms(40),
-        ..PublicationOptions::default()
-    };
-    let subscription = SubscriptionOptions {
-        deadline: Duration::from_ms(50),
-        ..SubscriptionOptions::default()
-    };
+    let publication =
+        PublicationOptions { persistence: Duration::from_ms(40), ..PublicationOptions::default() };
+    let subscription =
+        SubscriptionOptions { deadline: Duration::from_ms(50), ..SubscriptionOptions::default() };
     let mut pair = pair(&publication, &subscription);
     pair.world.run_until(100 * MS);
     pair.send(1);
@@ -92,10 +81,8 @@ fn a_missed_deadline_is_told_again_and_again_until_a_sample_comes() {
 
 #[test]
 fn a_pulled_subscription_says_nothing_before_it_is_asked() {
-    let publication = PublicationOptions {
-        persistence: Duration::from_ms(40),
-        ..PublicationOptions::default()
-    };
+    let publication =
+        PublicationOptions { persistence: Duration::from_ms(40), ..PublicationOptions::default() };
     let subscription = SubscriptionOptions {
         mode: Mode::Pulled,
         deadline: Duration::from_ms(50),
@@ -138,23 +125,12 @@ fn what_comes_too_soon_waits_for_the_end_of_the_minimum_separation() {
     // Oracle: by hand. Of 110 and 120 ms the last one is due 25 ms after the first, of 130 and 140
     // ms another 25 ms later, when 5 is sent.
     let told = pair.told.take();
-    assert_eq!(
-        told[1..],
-        [
-            "100 sample 0",
-            "125 sample 2",
-            "150 sample 4",
-            "175 sample 5"
-        ]
-    );
+    assert_eq!(told[1..], ["100 sample 0", "125 sample 2", "150 sample 4", "175 sample 5"]);
 }
 
 #[test]
 fn a_publication_may_leave_out_what_comes_too_soon() {
-    let publication = PublicationOptions {
-        separates: true,
-        ..PublicationOptions::default()
-    };
+    let publication = PublicationOptions { separates: true, ..PublicationOptions::default() };
     let subscription = SubscriptionOptions {
         minimum_separation: Duration::from_ms(25),
         ..SubscriptionOptions::default()
@@ -171,15 +147,7 @@ fn a_publication_may_leave_out_what_comes_too_soon() {
     let told = pair.told.take();
     let samples = told.iter().filter(|one| one.contains("sample"));
     let samples: Vec<&str> = samples.map(String::as_str).collect();
-    assert_eq!(
-        samples,
-        [
-            "100 sample 0",
-            "125 sample 2",
-            "150 sample 4",
-            "175 sample 5"
-        ]
-    );
+    assert_eq!(samples, ["100 sample 0", "125 sample 2", "150 sample 4", "175 sample 5"]);
     assert!(!told.iter().any(|one| one.contains("lost")), "{told:?}");
 }
 
@@ -209,10 +177,7 @@ fn a_strict_reliable_subscription_is_called_back_with_all_in_order() {
 
 #[test]
 fn a_best_effort_subscription_is_told_what_was_lost() {
-    let mut pair = pair(
-        &PublicationOptions::default(),
-        &SubscriptionOptions::default(),
-    );
+    let mut pair = pair(&PublicationOptions::default(), &SubscriptionOptions::default());
     pair.world.run_until(100 * MS);
     pair.send(0);
     pair.world.run_for(MS);
@@ -225,19 +190,13 @@ fn a_best_effort_subscription_is_told_what_was_lost() {
     pair.send(4);
     pair.world.run_for(MS);
     let told = pair.told.take();
-    assert_eq!(
-        told[1..],
-        ["100 sample 0", "104 lost 3", "104 sample 4"],
-        "{told:?}"
-    );
+    assert_eq!(told[1..], ["100 sample 0", "104 lost 3", "104 sample 4"], "{told:?}");
 }
 
 #[test]
 fn what_does_not_match_is_told_with_the_reason() {
-    let subscription = SubscriptionOptions {
-        deadline: Duration::from_ms(50),
-        ..SubscriptionOptions::default()
-    };
+    let subscription =
+        SubscriptionOptions { deadline: Duration::from_ms(50), ..SubscriptionOptions::default() };
     let mut pair = pair(&PublicationOptions::default(), &subscription);
     pair.world.run_until(100 * MS);
     let told = pair.told.take();
@@ -248,40 +207,27 @@ fn what_does_not_match_is_told_with_the_reason() {
 #[test]
 fn octets_go_through_without_a_type() {
     let mut world = World::new(2);
-    let name = TopicName {
-        topic: "raw",
-        type_name: "rtether::Octets",
-    };
+    let name = TopicName { topic: "raw", type_name: "rtether::Octets" };
     let had = Log::new();
     let log = had.clone();
-    let made = world.at(1).subscribe_raw(
-        name,
-        None,
-        Mode::Immediate,
-        Qos::reader(),
-        move |_, notice| {
+    let made =
+        world.at(1).subscribe_raw(name, None, Mode::Immediate, Qos::reader(), move |_, notice| {
             if let Notice::Sample(sample) = notice {
                 log.push(sample.payload.to_vec());
             }
-        },
-    );
+        });
     let typed = Log::new();
     let log = typed.clone();
     let options = SubscriptionOptions::default();
-    let also = world
-        .at(1)
-        .subscribe::<Octets>("raw", &options, move |_, notice| {
-            if let Notice::Sample(received) = notice {
-                log.push(received.value.unwrap().octets);
-            }
-        });
+    let also = world.at(1).subscribe::<Octets>("raw", &options, move |_, notice| {
+        if let Notice::Sample(received) = notice {
+            log.push(received.value.unwrap().octets);
+        }
+    });
     let publication = world.at(0).publish_raw(name, false, Qos::writer()).unwrap();
     world.run_until(100 * MS);
     // CDR_LE, a sequence of two octets; then one longer than the payload.
-    let payloads: [&[u8]; 2] = [
-        &[0, 1, 0, 0, 2, 0, 0, 0, 5, 6],
-        &[0, 1, 0, 0, 9, 0, 0, 0, 5],
-    ];
+    let payloads: [&[u8]; 2] = [&[0, 1, 0, 0, 2, 0, 0, 0, 5, 6], &[0, 1, 0, 0, 9, 0, 0, 0, 5]];
     for payload in payloads {
         let sample = NewSample::value(payload);
         world.at(0).send_raw(&publication, &sample).unwrap();

@@ -38,15 +38,9 @@ pub(crate) fn address(node: usize) -> Ipv4Addr {
 }
 
 pub(crate) fn participant(node: usize, name: &str, now: Instant) -> Participant {
-    let mut config = Config::new(
-        GuidPrefix([u8::try_from(node + 1).unwrap(); 12]),
-        0,
-        [7; 16],
-    );
+    let mut config = Config::new(GuidPrefix([u8::try_from(node + 1).unwrap(); 12]), 0, [7; 16]);
     config.metatraffic_unicast = vec![Locator::udp(address(node), 7_410)];
-    config
-        .default_unicast
-        .clone_from(&config.metatraffic_unicast);
+    config.default_unicast.clone_from(&config.metatraffic_unicast);
     config.announce_to = vec![Locator::udp(Ipv4Addr::new(239, 255, 0, 1), 7_400)];
     config.lease = LEASE;
     config.announce_period = Duration::from_ms(300);
@@ -201,10 +195,7 @@ impl World {
 }
 
 pub(crate) fn ping(sequence: u32) -> Ping {
-    Ping {
-        sequence,
-        ..Ping::default()
-    }
+    Ping { sequence, ..Ping::default() }
 }
 
 /// Record kept by callbacks.

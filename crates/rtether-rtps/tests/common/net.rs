@@ -158,9 +158,7 @@ impl Net {
         let ports = Ports::new(0).unwrap();
         let port = ports.discovery_unicast(0).unwrap();
         config.metatraffic_unicast = vec![Locator::udp(address(host), port)];
-        config
-            .default_unicast
-            .clone_from(&config.metatraffic_unicast);
+        config.default_unicast.clone_from(&config.metatraffic_unicast);
         let group = Locator::udp(DISCOVERY_GROUP, ports.discovery_multicast());
         config.announce_to = vec![group];
         config.networks = vec![(Ipv4Addr::new(10, 0, 1, 0), 24)];
@@ -172,11 +170,7 @@ impl Net {
         let start = Instant::from_ns(offset + self.now + self.now / 1_000_000 * drift);
         let mut participant = Participant::new(config, start);
         create(&mut participant, start);
-        self.hosts[host] = Some(Host {
-            participant,
-            drift,
-            offset,
-        });
+        self.hosts[host] = Some(Host { participant, drift, offset });
         self.run(host);
     }
 
@@ -218,10 +212,7 @@ impl Net {
         while let Some(one) = &mut self.hosts[host]
             && let Some(transmit) = one.participant.poll_transmit(clock, &mut buffer)
         {
-            *self
-                .priorities
-                .entry((host, transmit.priority))
-                .or_default() += 1;
+            *self.priorities.entry((host, transmit.priority)).or_default() += 1;
             rounds += 1;
             self.octets_sent += u64::try_from(buffer.len()).unwrap();
             assert!(rounds < 100_000, "host {host} sends without end");
@@ -296,8 +287,7 @@ impl Net {
             let origin = Origin::Ip(self.places[flight.from].0.into());
             if let Some(one) = &mut self.hosts[flight.to] {
                 let clock = one.clock(self.now);
-                one.participant
-                    .handle_datagram(clock, origin, &flight.octets);
+                one.participant.handle_datagram(clock, origin, &flight.octets);
             }
             self.run(flight.to);
             self.touched = Some(flight.to);

@@ -26,20 +26,11 @@ struct Plant {
 }
 
 fn qos(reliability: Reliability, history: History) -> Qos {
-    Qos {
-        reliability,
-        history,
-        ..Qos::writer()
-    }
+    Qos { reliability, history, ..Qos::writer() }
 }
 
 fn filter<'a>(expression: &'a str, parameters: &'a [&'a str]) -> NewFilter<'a> {
-    NewFilter {
-        topic: "some",
-        expression,
-        parameters,
-        judge: Judge::of::<ShapeType>(),
-    }
+    NewFilter { topic: "some", expression, parameters, judge: Judge::of::<ShapeType>() }
 }
 
 impl Plant {
@@ -55,46 +46,27 @@ impl Plant {
         for (host, filter) in filters.iter().enumerate() {
             net.start(host + 1, |_| {});
             let (now, participant) = net.at(host + 1);
-            let options = SubscriptionOptions {
-                filter: *filter,
-                subscriber: None,
-            };
+            let options = SubscriptionOptions { filter: *filter, subscriber: None };
             let made = Subscription::open(participant, now, "shapes", qos.clone(), options);
             subscriptions.push(made.unwrap());
         }
         net.start(0, |_| {});
         let (now, participant) = net.at(0);
-        let options = PublicationOptions {
-            judge,
-            publisher: None,
-            separates: false,
-        };
+        let options = PublicationOptions { judge, publisher: None, separates: false };
         let publication = Publication::open(participant, now, "shapes", qos.clone(), options);
         let publication = publication.unwrap();
-        let mut this = Self {
-            had: vec![Had::new(); filters.len()],
-            net,
-            publication,
-            subscriptions,
-        };
+        let mut this =
+            Self { had: vec![Had::new(); filters.len()], net, publication, subscriptions };
         this.net.run_for(500);
         this.net.faults = faults;
         let one = this.net.hosts[0].as_ref().unwrap();
-        assert_eq!(
-            one.participant.readers_of(this.publication.id()),
-            filters.len()
-        );
+        assert_eq!(one.participant.readers_of(this.publication.id()), filters.len());
         this
     }
 
     fn write(&mut self, x: i32, shapesize: i32) {
         let (now, participant) = self.net.at(0);
-        let shape = ShapeType {
-            color: "RED".into(),
-            x,
-            shapesize,
-            ..ShapeType::default()
-        };
+        let shape = ShapeType { color: "RED".into(), x, shapesize, ..ShapeType::default() };
         let publication = &mut self.publication;
         publication.publish(participant, now, &shape).unwrap();
         self.net.run(0);
@@ -115,13 +87,8 @@ impl Plant {
 #[test]
 fn a_subscription_gets_what_passes_and_all_of_it() {
     for seed in 0..50 {
-        let faults = Faults {
-            loss: 300,
-            duplication: 100,
-            corruption: 50,
-            jitter_us: 3_000,
-            disorder: 0,
-        };
+        let faults =
+            Faults { loss: 300, duplication: 100, corruption: 50, jitter_us: 3_000, disorder: 0 };
         let judge = (seed % 2 == 0).then(Judge::of::<ShapeType>);
         let filters = [
             Some(filter("shapesize > %0 AND x < 150", &["7"])),
@@ -143,11 +110,8 @@ fn a_subscription_gets_what_passes_and_all_of_it() {
             plant.take();
         }
         let of = |passes: fn(&(i32, i32)) -> bool| all.iter().copied().filter(passes).collect();
-        let expected: [Had; 3] = [
-            of(|(x, size)| *size > 7 && *x < 150),
-            all.clone(),
-            of(|(_, size)| *size == 3),
-        ];
+        let expected: [Had; 3] =
+            [of(|(x, size)| *size > 7 && *x < 150), all.clone(), of(|(_, size)| *size == 3)];
         assert_eq!(plant.had, expected, "seed {seed}");
     }
 }
@@ -181,11 +145,8 @@ fn what_does_not_pass_is_not_sent() {
         let before = plant.net.octets;
         for x in 0..100 {
             let (now, participant) = plant.net.at(0);
-            let shape = ShapeType {
-                x,
-                additional_payload_size: vec![0; 1_000],
-                ..ShapeType::default()
-            };
+            let shape =
+                ShapeType { x, additional_payload_size: vec![0; 1_000], ..ShapeType::default() };
             let publication = &mut plant.publication;
             publication.publish(participant, now, &shape).unwrap();
             plant.net.run(0);
@@ -214,10 +175,8 @@ fn a_filter_that_does_not_fit_is_refused() {
     net.start(0, |_| {});
     let (now, participant) = net.at(0);
     let mut kind = |expression: &str| {
-        let options = SubscriptionOptions {
-            filter: Some(filter(expression, &[])),
-            subscriber: None,
-        };
+        let options =
+            SubscriptionOptions { filter: Some(filter(expression, &[])), subscriber: None };
         let qos = Qos::reader();
         let made = Subscription::<ShapeType>::open(participant, now, "shapes", qos, options);
         match made {

@@ -10,12 +10,7 @@ use crate::net::{Faults, Net};
 const MS: i64 = 1_000_000;
 
 fn qos(durability: Durability, history: History) -> Qos {
-    Qos {
-        reliability: Reliability::Reliable,
-        durability,
-        history,
-        ..Qos::writer()
-    }
+    Qos { reliability: Reliability::Reliable, durability, history, ..Qos::writer() }
 }
 
 /// What a late reader had.
@@ -37,10 +32,7 @@ fn run(seed: u64, durability: Durability, history: History, faults: Faults) -> L
     let (clock, writer) = net.at(0);
     let own = qos(durability, history);
     let mut publication = Publication::create(writer, clock, "late", own.clone()).unwrap();
-    let reading = Qos {
-        history: History::KeepAll,
-        ..own
-    };
+    let reading = Qos { history: History::KeepAll, ..own };
     let (clock, early) = net.at(1);
     let mut first = Subscription::<Ping>::create(early, clock, "late", reading.clone()).unwrap();
     net.run(0);
@@ -67,10 +59,7 @@ fn run(seed: u64, durability: Durability, history: History, faults: Faults) -> L
         // The last samples have time to come whatever is lost.
         if round < 500 {
             let (clock, writer) = net.at(0);
-            let value = Ping {
-                sequence: round,
-                ..Ping::default()
-            };
+            let value = Ping { sequence: round, ..Ping::default() };
             publication.publish(writer, clock, &value).unwrap();
             written += 1;
             net.run(0);
@@ -87,12 +76,7 @@ fn run(seed: u64, durability: Durability, history: History, faults: Faults) -> L
         }
     }
     let id = late.unwrap().id();
-    Late {
-        before: before.unwrap(),
-        written,
-        taken,
-        counters: net.at(2).1.reader_counters(id),
-    }
+    Late { before: before.unwrap(), written, taken, counters: net.at(2).1.reader_counters(id) }
 }
 
 /// Policies of writers of which a late reader lacks what came before it.
@@ -120,10 +104,7 @@ fn a_late_reader_has_lost_nothing_on_a_network_that_loses_nothing() {
 fn a_late_reader_has_lost_what_was_written_for_it_and_is_gone() {
     let mut lost = 0;
     for seed in 0..30 {
-        let faults = Faults {
-            loss: 300,
-            ..Faults::default()
-        };
+        let faults = Faults { loss: 300, ..Faults::default() };
         let late = run(seed, Durability::Volatile, History::KeepLast(1), faults);
         let counted = late.taken + late.counters.lost + late.counters.not_owed;
         assert_eq!(counted, late.written, "seed {seed}: {late:?}");

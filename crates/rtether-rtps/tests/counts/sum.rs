@@ -34,11 +34,8 @@ struct Reader {
 impl Reader {
     fn draw(random: &mut Random, durability: Durability, place: u64) -> Self {
         let mut qos = Qos::reader();
-        qos.reliability = if random.chance(700) {
-            Reliability::Reliable
-        } else {
-            Reliability::BestEffort
-        };
+        qos.reliability =
+            if random.chance(700) { Reliability::Reliable } else { Reliability::BestEffort };
         if random.chance(500) {
             qos.durability = durability;
         }
@@ -70,10 +67,8 @@ impl Reader {
             parameters: &["30"],
             judge: Judge::of::<ShapeType>(),
         };
-        let options = SubscriptionOptions {
-            filter: self.has_filter.then_some(filter),
-            subscriber: None,
-        };
+        let options =
+            SubscriptionOptions { filter: self.has_filter.then_some(filter), subscriber: None };
         let made = Subscription::open(participant, now, "sum", self.qos.clone(), options);
         self.subscription = Some(made.unwrap());
     }
@@ -104,11 +99,8 @@ struct Plant {
 impl Plant {
     fn new(random: &mut Random) -> Self {
         let count = 1 + random.below(4);
-        let durability = if random.chance(500) {
-            Durability::TransientLocal
-        } else {
-            Durability::Volatile
-        };
+        let durability =
+            if random.chance(500) { Durability::TransientLocal } else { Durability::Volatile };
         let mut qos = Qos::writer();
         qos.reliability = Reliability::Reliable;
         qos.durability = durability;
@@ -132,12 +124,7 @@ impl Plant {
         let (now, writer) = net.at(0);
         let publication = Publication::open(writer, now, "sum", qos, options).unwrap();
         net.run(0);
-        Self {
-            net,
-            publication,
-            readers,
-            written: 0,
-        }
+        Self { net, publication, readers, written: 0 }
     }
 
     fn come(&mut self, round: u64) {
@@ -245,14 +232,7 @@ fn run(seed: u64) -> [u64; 6] {
     for (place, reader) in plant.readers.iter().enumerate() {
         let id = reader.subscription.as_ref().unwrap().id();
         let one = plant.net.at(place + 1).1.reader_counters(id);
-        let all = [
-            one.lost,
-            one.rejected,
-            one.replaced,
-            one.filtered,
-            one.expired,
-            one.not_owed,
-        ];
+        let all = [one.lost, one.rejected, one.replaced, one.filtered, one.expired, one.not_owed];
         for (sum, one) in sum.iter_mut().zip(all) {
             *sum += one;
         }

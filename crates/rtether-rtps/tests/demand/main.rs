@@ -73,11 +73,7 @@ fn plan(random: &mut Random, hosts: usize) -> Vec<Deed> {
         let mut counts = [0; 2];
         for _ in 0..random.below(7) {
             // Most at the start, some later.
-            let later = if random.chance(600) {
-                0
-            } else {
-                random.below(3_000)
-            };
+            let later = if random.chance(600) { 0 } else { random.below(3_000) };
             let (topic, is_reliable) = (random.below(topics), random.chance(700));
             let is_writer = random.chance(500);
             let act = if is_writer {
@@ -104,11 +100,7 @@ fn plan(random: &mut Random, hosts: usize) -> Vec<Deed> {
 fn qos(is_reliable: bool) -> Qos {
     let mut qos = Qos::writer();
     qos.history = History::KeepLast(1);
-    qos.reliability = if is_reliable {
-        Reliability::Reliable
-    } else {
-        Reliability::BestEffort
-    };
+    qos.reliability = if is_reliable { Reliability::Reliable } else { Reliability::BestEffort };
     qos
 }
 
@@ -161,10 +153,7 @@ fn reader(side: &Side, id: ReaderId) -> Option<usize> {
 }
 
 /// Takes the events of a host into its matches.
-#[allow(
-    clippy::wildcard_enum_match_arm,
-    reason = "other events are no matches"
-)]
+#[allow(clippy::wildcard_enum_match_arm, reason = "other events are no matches")]
 fn note(net: &mut Net, side: &Side, host: usize, matches: &mut BTreeSet<Match>) {
     if net.hosts[host].is_none() {
         // A datagram for a host that has not started.
@@ -222,10 +211,7 @@ fn run(seed: u64, hosts: usize, deeds: &[Deed], who: Who, faults: Faults) -> Out
             side.subscriptions[*number].is_some()
         }
     });
-    Outcome {
-        matches,
-        octets: net.octets,
-    }
+    Outcome { matches, octets: net.octets }
 }
 
 fn compare(seeds: std::ops::Range<u64>, faults: Faults) {
@@ -257,13 +243,8 @@ fn the_matches_are_those_of_the_usual_discovery() {
 
 #[test]
 fn the_matches_are_those_of_the_usual_discovery_with_loss_and_disorder() {
-    let faults = Faults {
-        loss: 100,
-        duplication: 20,
-        jitter_us: 500,
-        disorder: 50,
-        ..Faults::default()
-    };
+    let faults =
+        Faults { loss: 100, duplication: 20, jitter_us: 500, disorder: 50, ..Faults::default() };
     compare(1_000..1_040, faults);
 }
 
@@ -280,20 +261,14 @@ fn strangers_exchange_announcements_of_participants_only() {
     let mut sides = [Side::default(), Side::default()];
     for host in 0..2 {
         act(&mut net, &mut sides, Who::All, (0, host, Act::Start));
-        let write = Act::Write {
-            topic: u64::try_from(host).unwrap(),
-            is_reliable: true,
-        };
+        let write = Act::Write { topic: u64::try_from(host).unwrap(), is_reliable: true };
         act(&mut net, &mut sides, Who::All, (0, host, write));
     }
     net.run_for(2_000);
     let (_, participant) = net.at(0);
     assert_eq!(participant.participants().count(), 1);
     assert_eq!(participant.endpoints().count(), 0);
-    let read = Act::Read {
-        topic: 0,
-        is_reliable: true,
-    };
+    let read = Act::Read { topic: 0, is_reliable: true };
     act(&mut net, &mut sides, Who::All, (2_000, 1, read));
     // The proof of the address takes four heartbeats.
     net.run_for(40);
@@ -309,10 +284,7 @@ fn who_wants_to_know_everything_is_told() {
     let mut sides = [Side::default(), Side::default(), Side::default()];
     for host in 0..3 {
         act(&mut net, &mut sides, Who::All, (0, host, Act::Start));
-        let write = Act::Write {
-            topic: u64::try_from(host).unwrap(),
-            is_reliable: true,
-        };
+        let write = Act::Write { topic: u64::try_from(host).unwrap(), is_reliable: true };
         act(&mut net, &mut sides, Who::All, (0, host, write));
     }
     net.run_for(1_000);

@@ -84,11 +84,7 @@ fn the_strongest_takes_over_whose_last_issue_still_counts() {
 
 #[test]
 fn a_weaker_issue_at_the_very_end_does_not_come_before_a_stronger_one_that_waits() {
-    let all = [
-        offered(3, 50 * MS),
-        offered(2, 50 * MS),
-        offered(1, 50 * MS),
-    ];
+    let all = [offered(3, 50 * MS), offered(2, 50 * MS), offered(1, 50 * MS)];
     let mut plant = Plant::new(requested(), &all);
     plant.run_until(START);
     plant.publish(0, false);
@@ -161,10 +157,7 @@ fn minimum_separation_holds_and_the_last_value_arrives() {
     }
     assert_eq!(plant.had.last().unwrap().number, last);
     let spans = (at - START) / (50 * MS);
-    assert!(
-        i64::try_from(plant.had.len()).unwrap() >= spans,
-        "values come often enough"
-    );
+    assert!(i64::try_from(plant.had.len()).unwrap() >= spans, "values come often enough");
 }
 
 #[test]

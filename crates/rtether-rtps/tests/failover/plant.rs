@@ -41,15 +41,11 @@ pub(crate) struct Plant {
 fn participant(number: u8, adapt: &impl Fn(&mut Config)) -> Participant {
     let mut config = Config::new(GuidPrefix([number + 1; 12]), 0, [number; 16]);
     config.metatraffic_unicast = vec![Locator::udp(Ipv4Addr::new(10, 0, 1, number + 1), 7_410)];
-    config
-        .default_unicast
-        .clone_from(&config.metatraffic_unicast);
+    config.default_unicast.clone_from(&config.metatraffic_unicast);
     config.announce_to = vec![Locator::udp(Ipv4Addr::new(239, 255, 0, 1), 7_400)];
     config.lease = Duration::INFINITE;
     // All are on one host.
-    config.own_addresses = (1..9)
-        .map(|one| Ipv4Addr::new(10, 0, 1, one).into())
-        .collect();
+    config.own_addresses = (1..9).map(|one| Ipv4Addr::new(10, 0, 1, one).into()).collect();
     adapt(&mut config);
     Participant::new(config, Instant::ZERO)
 }
@@ -88,11 +84,7 @@ impl Plant {
             let qos = qos.clone();
             let publication =
                 Publication::create(&mut participant, Instant::ZERO, "failover", qos).unwrap();
-            Publisher {
-                participant,
-                publication,
-                written: 0,
-            }
+            Publisher { participant, publication, written: 0 }
         });
         let mut this = Self {
             now: 0,
@@ -122,11 +114,7 @@ impl Plant {
             is_any = false;
             for publisher in &mut self.publishers {
                 publisher.participant.handle_timeout(now);
-                while publisher
-                    .participant
-                    .poll_transmit(now, &mut self.buffer)
-                    .is_some()
-                {
+                while publisher.participant.poll_transmit(now, &mut self.buffer).is_some() {
                     self.reader.handle_datagram(now, Origin::Host, &self.buffer);
                     is_any = true;
                 }
@@ -134,9 +122,7 @@ impl Plant {
             self.reader.handle_timeout(now);
             while self.reader.poll_transmit(now, &mut self.buffer).is_some() {
                 for publisher in &mut self.publishers {
-                    publisher
-                        .participant
-                        .handle_datagram(now, Origin::Host, &self.buffer);
+                    publisher.participant.handle_datagram(now, Origin::Host, &self.buffer);
                 }
                 is_any = true;
             }
@@ -186,10 +172,7 @@ impl Plant {
             ..Ping::default()
         };
         let participant = &mut publisher.participant;
-        publisher
-            .publication
-            .publish(participant, now, &value)
-            .unwrap();
+        publisher.publication.publish(participant, now, &value).unwrap();
         while participant.poll_transmit(now, &mut self.buffer).is_some() {
             if !is_lost {
                 self.reader.handle_datagram(now, Origin::Host, &self.buffer);

@@ -24,9 +24,7 @@ struct Model {
 impl Model {
     /// Returns when the owner's persistence ends.
     fn end(&self) -> Option<i64> {
-        self.owner
-            .and_then(|owner| self.last[owner])
-            .map(|last| last.until)
+        self.owner.and_then(|owner| self.last[owner]).map(|last| last.until)
     }
 
     fn deliver(&mut self, at: i64, of: usize) {
@@ -51,16 +49,9 @@ impl Model {
 
     fn arrive(&mut self, now: i64, of: usize, number: u32) {
         self.run_until(now);
-        self.last[of] = Some(Last {
-            number,
-            until: now + self.persistence,
-            is_done: false,
-        });
+        self.last[of] = Some(Last { number, until: now + self.persistence, is_done: false });
         let is_stronger = |owner: usize| self.strengths[of] > self.strengths[owner];
-        if self
-            .owner
-            .is_none_or(|owner| owner == of || is_stronger(owner))
-        {
+        if self.owner.is_none_or(|owner| owner == of || is_stronger(owner)) {
             self.deliver(now, of);
         }
     }
@@ -94,13 +85,8 @@ fn run(seed: u64) -> i64 {
     let strengths = strengths(&mut random, count);
     let all: Vec<_> = strengths.iter().map(|s| offered(*s, persistence)).collect();
     let mut plant = Plant::new(requested(), &all);
-    let mut model = Model {
-        strengths,
-        persistence,
-        owner: None,
-        last: vec![None; count],
-        had: Vec::new(),
-    };
+    let mut model =
+        Model { strengths, persistence, owner: None, last: vec![None; count], had: Vec::new() };
     let start = plant.now;
     let mut sources: Vec<Source> = (0..count)
         .map(|_| {

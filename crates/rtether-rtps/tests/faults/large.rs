@@ -49,9 +49,7 @@ fn carry(seed: u64, faults: Faults) -> (u64, i64) {
         let clock = one.clock(net.now);
         while written < SAMPLES {
             let fill = u8::try_from(written % 251).unwrap();
-            let value = Octets {
-                octets: vec![fill; SIZE],
-            };
+            let value = Octets { octets: vec![fill; SIZE] };
             match publication.publish(&mut one.participant, clock, &value) {
                 Ok(_) => written += 1,
                 Err(PublishError::Write(WriteError::Full)) => break,
@@ -65,17 +63,11 @@ fn carry(seed: u64, faults: Faults) -> (u64, i64) {
                 let value = received.value.unwrap();
                 let fill = u8::try_from(had % 251).unwrap();
                 assert_eq!(value.octets.len(), SIZE);
-                assert!(
-                    value.octets.iter().all(|octet| *octet == fill),
-                    "sample {had}"
-                );
+                assert!(value.octets.iter().all(|octet| *octet == fill), "sample {had}");
                 had += 1;
             }
         }
-        assert!(
-            net.now - begin < 600_000 * MS,
-            "seed {seed}: {had} of {SAMPLES} in ten minutes"
-        );
+        assert!(net.now - begin < 600_000 * MS, "seed {seed}: {had} of {SAMPLES} in ten minutes");
     }
     (net.sent - before, (net.now - begin) / MS)
 }
@@ -90,11 +82,7 @@ fn large_samples_arrive_and_most_of_what_is_sent_is_of_use() {
         sent
     };
     for seed in 1..=3 {
-        let faults = Faults {
-            loss: 100,
-            disorder: 200,
-            ..Faults::default()
-        };
+        let faults = Faults { loss: 100, disorder: 200, ..Faults::default() };
         let (sent, took) = carry(seed, faults);
         let useful = 100 * fragments / sent;
         println!("seed {seed}: {sent} datagrams, {useful} % of use, {took} ms");
@@ -115,9 +103,7 @@ fn after_a_rest_no_more_is_sent_at_once_than_before() {
     while net.step(until).is_some() {}
     let (clock, participant) = net.at(0);
     for _ in 0..50 {
-        let value = Octets {
-            octets: vec![7; SIZE],
-        };
+        let value = Octets { octets: vec![7; SIZE] };
         let written = publication.publish(participant, clock, &value);
         assert!(written.is_ok(), "{written:?}");
     }

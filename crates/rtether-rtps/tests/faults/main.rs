@@ -135,10 +135,7 @@ impl Plant {
             payload: vec![u8::try_from(side.written % 251).unwrap(); octets],
             ..Ping::default()
         };
-        match side
-            .publication
-            .publish(&mut one.participant, clock, &value)
-        {
+        match side.publication.publish(&mut one.participant, clock, &value) {
             Ok(number) => {
                 side.written += 1;
                 assert_eq!(number.0, i64::from(side.written));
@@ -258,10 +255,7 @@ fn run(seed: u64, is_v1: bool) {
     for _ in 0..40 {
         match random.below(12) {
             0 => {
-                let pair = (
-                    0,
-                    1 + usize::try_from(random.below(9)).unwrap() % (hosts - 1),
-                );
+                let pair = (0, 1 + usize::try_from(random.below(9)).unwrap() % (hosts - 1));
                 if !plant.net.cut.remove(&pair) {
                     plant.net.cut.insert(pair);
                 }

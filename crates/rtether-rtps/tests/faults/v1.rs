@@ -31,9 +31,7 @@ impl Shape {
         config.metatraffic_unicast = vec![Locator::udp(own, port)];
         config.default_unicast.clear();
         if role == Role::Application {
-            config
-                .default_unicast
-                .clone_from(&config.metatraffic_unicast);
+            config.default_unicast.clone_from(&config.metatraffic_unicast);
         }
         let peers = peers.into_iter();
         config.announce_to = peers.map(|peer| Locator::udp(peer, manager)).collect();
@@ -44,15 +42,8 @@ impl Plant {
     /// Returns what makes a host an application, if the plant is one of RTPS 1.0.
     pub(crate) fn application(&mut self, host: usize) -> Shape {
         self.net.places[host].1 = self.is_v1.then_some(PORT);
-        let of = (
-            Role::Application,
-            address(host),
-            self.net.lives,
-            vec![Ipv4Addr::LOCALHOST],
-        );
-        Shape {
-            of: self.is_v1.then_some(of),
-        }
+        let of = (Role::Application, address(host), self.net.lives, vec![Ipv4Addr::LOCALHOST]);
+        Shape { of: self.is_v1.then_some(of) }
     }
 
     /// Starts the manager of a host, if the plant has managers.
@@ -65,12 +56,7 @@ impl Plant {
         self.net.places[place] = (address(host), Some(Ports::new(0).unwrap().manager));
         let others = (0..hosts).filter(|other| *other != host);
         let shape = Shape {
-            of: Some((
-                Role::Manager,
-                address(host),
-                self.net.lives,
-                others.map(address).collect(),
-            )),
+            of: Some((Role::Manager, address(host), self.net.lives, others.map(address).collect())),
         };
         self.net.start(place, |config| shape.adapt(config));
     }

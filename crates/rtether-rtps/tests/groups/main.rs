@@ -61,11 +61,8 @@ impl Plant {
         net.start(0, |_| {});
         let (now, participant) = net.at(0);
         let publisher = participant.create_publisher().unwrap();
-        let options = PublicationOptions {
-            judge: None,
-            publisher: Some(publisher),
-            separates: false,
-        };
+        let options =
+            PublicationOptions { judge: None, publisher: Some(publisher), separates: false };
         let create = |topic| {
             let qos = qos(reliability);
             Publication::open(participant, now, topic, qos, options).unwrap()
@@ -87,10 +84,7 @@ impl Plant {
         self.net.start(host, |_| {});
         let (now, participant) = self.net.at(host);
         let id = participant.create_subscriber().unwrap();
-        let options = SubscriptionOptions {
-            filter: None,
-            subscriber: Some(id),
-        };
+        let options = SubscriptionOptions { filter: None, subscriber: Some(id) };
         let create = |topic: &usize| {
             let qos = qos(self.reliability);
             Subscription::open(participant, now, TOPICS[*topic], qos, options).unwrap()
@@ -162,11 +156,7 @@ impl Plant {
                 let expected: Vec<(u32, u32)> = (1..)
                     .zip(&self.written)
                     .filter(|(other, (topic, of))| {
-                        let is_in = if set == 0 {
-                            *other == number
-                        } else {
-                            *of == set
-                        };
+                        let is_in = if set == 0 { *other == number } else { *of == set };
                         is_in && hearer.topics.contains(topic)
                     })
                     .map(|(number, (_, set))| (number, *set))
@@ -223,16 +213,8 @@ fn a_set_of_a_publisher_comes_to_all_readers_at_once() {
             let expected = plant.sets_of(hearer);
             let is_late = hearer.host == 3;
             let had = &hearer.sets;
-            let is_had = if is_late {
-                expected.ends_with(had)
-            } else {
-                expected == *had
-            };
-            assert!(
-                is_had,
-                "seed {seed}, host {}: {had:?} of {expected:?}",
-                hearer.host
-            );
+            let is_had = if is_late { expected.ends_with(had) } else { expected == *had };
+            assert!(is_had, "seed {seed}, host {}: {had:?} of {expected:?}", hearer.host);
         }
     }
 }
@@ -286,11 +268,8 @@ fn groups_that_are_not_there() {
     let mut plant = Plant::new(1, Reliability::Reliable);
     plant.hear(1, &[0]);
     let (now, participant) = plant.net.at(1);
-    let options = PublicationOptions {
-        judge: None,
-        publisher: Some(plant.publisher),
-        separates: false,
-    };
+    let options =
+        PublicationOptions { judge: None, publisher: Some(plant.publisher), separates: false };
     let qos = qos(Reliability::Reliable);
     let made = Publication::<Ping>::open(participant, now, "a", qos, options);
     assert_eq!(made.err(), Some(CreateError::Group));

@@ -24,10 +24,7 @@ fn is_found(world: &mut World, number: u32, place: Locator) -> bool {
     let before = world.participant.writers_of(world.reader);
     world.feed_from(place, &genuine.announcement());
     world.hear_from(&genuine, place);
-    let data = endpoint(
-        genuine.guid(EntityId::writer(1, false)),
-        Reliability::Reliable,
-    );
+    let data = endpoint(genuine.guid(EntityId::writer(1, false)), Reliability::Reliable);
     let datagram = genuine.endpoint(&data);
     world.feed_from(place, &datagram);
     world.participant.writers_of(world.reader) == before + 1
@@ -36,13 +33,11 @@ fn is_found(world: &mut World, number: u32, place: Locator) -> bool {
 fn refusals(world: &mut World) -> Vec<Origin> {
     let events = std::iter::from_fn(|| world.participant.poll_event());
     events
-        .filter_map(|event| {
-            if let Event::Refused { origin, .. } = event {
-                Some(origin)
-            } else {
-                None
-            }
-        })
+        .filter_map(
+            |event| {
+                if let Event::Refused { origin, .. } = event { Some(origin) } else { None }
+            },
+        )
         .collect()
 }
 
@@ -95,9 +90,7 @@ fn a_hundred_thousand_participants_of_97_addresses() {
     // Only number and locator change: in the header, the GUID and the locators.
     let find = |octets: &[u8], wanted: &[u8]| -> Vec<usize> {
         let last = octets.len() - wanted.len();
-        (0..last)
-            .filter(|at| octets[*at..].starts_with(wanted))
-            .collect()
+        (0..last).filter(|at| octets[*at..].starts_with(wanted)).collect()
     };
     let names = find(&datagram, &[9, 9, 9, 9, 9, 9, 9, 9, 0, 0, 0, 0]);
     let places = find(&datagram, &[10, 0, 1, 99]);
@@ -195,20 +188,13 @@ fn silent_participants_make_room_for_one_that_answers() {
     while world.participant.poll_event().is_some() {}
     for number in 0..200 {
         let place = at(10 + u8::try_from(number % 4).unwrap());
-        assert!(
-            is_found(&mut world, 0x8000_0000 + number, place),
-            "{number}"
-        );
+        assert!(is_found(&mut world, 0x8000_0000 + number, place), "{number}");
     }
     assert!(!is_found(&mut world, u32::MAX, GENUINE), "all others live");
     let events = std::iter::from_fn(|| world.participant.poll_event());
     let silences: Vec<i64> = events
         .filter_map(|event| {
-            if let Event::ParticipantLost {
-                why: Parting::MadeRoom(silence),
-                ..
-            } = event
-            {
+            if let Event::ParticipantLost { why: Parting::MadeRoom(silence), .. } = event {
                 Some(silence.as_ns() / MS)
             } else {
                 None
@@ -330,10 +316,7 @@ fn of_several_addresses_that_one_is_used_from_which_the_participant_speaks() {
     forger.data.default_unicast.push(ON_LINK);
     world.feed(&forger.announcement());
     assert!(world.hear_from(&forger, ON_LINK));
-    let reader = endpoint(
-        forger.guid(EntityId::reader(1, false)),
-        Reliability::BestEffort,
-    );
+    let reader = endpoint(forger.guid(EntityId::reader(1, false)), Reliability::BestEffort);
     let datagram = forger.endpoint(&reader);
     world.feed(&datagram);
     let (before, _) = world.sent_to(|to| *to == ON_LINK);

@@ -25,12 +25,7 @@ enum State {
     Proved,
 }
 
-const STATES: [State; 4] = [
-    State::Unknown,
-    State::Unproved,
-    State::Neighbor,
-    State::Proved,
-];
+const STATES: [State; 4] = [State::Unknown, State::Unproved, State::Neighbor, State::Proved];
 const KINDS: [&str; 7] = [
     "announcement",
     "announcement that differs from the last",
@@ -69,10 +64,7 @@ impl Attack {
         for _ in 0..count {
             let (now, id) = (self.world.clock(), self.world.writer);
             let sample = [7; SAMPLE];
-            let _ = self
-                .world
-                .participant
-                .write(now, id, &NewSample::value(&sample));
+            let _ = self.world.participant.write(now, id, &NewSample::value(&sample));
             self.world.wait(100 * MS);
         }
     }

@@ -53,17 +53,11 @@ fn nothing_goes_to_places_elsewhere_or_to_groups_that_are_none() {
         let mut world = World::with(|config| config.any_source = true);
         let mut forger = Forger::new(0, Locator::udp(address, 7_410));
         world.feed(&forger.announcement());
-        let mut data = endpoint(
-            forger.guid(EntityId::reader(1, false)),
-            Reliability::BestEffort,
-        );
+        let mut data = endpoint(forger.guid(EntityId::reader(1, false)), Reliability::BestEffort);
         data.unicast = vec![Locator::udp(address, 7_411)];
         let datagram = forger.endpoint(&data);
         world.feed(&datagram);
-        let writer = endpoint(
-            forger.guid(EntityId::writer(1, false)),
-            Reliability::Reliable,
-        );
+        let writer = endpoint(forger.guid(EntityId::writer(1, false)), Reliability::Reliable);
         let datagram = forger.endpoint(&writer);
         world.feed(&datagram);
         world.write();
@@ -83,10 +77,7 @@ fn a_million_endpoints() {
     world.feed(&one.announcement());
     world.feed(&other.announcement());
     for number in 0..250_000 {
-        for entity in [
-            EntityId::writer(number, false),
-            EntityId::reader(number, true),
-        ] {
+        for entity in [EntityId::writer(number, false), EntityId::reader(number, true)] {
             let data = endpoint(one.guid(entity), Reliability::BestEffort);
             let datagram = one.endpoint(&data);
             world.feed(&datagram);
@@ -191,11 +182,7 @@ fn end_of_endpoints_of_another() {
 #[test]
 fn leases_of_any_length() {
     // Oracle: a lease of zero is rejected; an infinite one is limited, and can be shortened.
-    for lease in [
-        Duration::ZERO,
-        Duration::from_s(-5),
-        Duration::from_s(i32::MIN.into()),
-    ] {
+    for lease in [Duration::ZERO, Duration::from_s(-5), Duration::from_s(i32::MIN.into())] {
         let (mut world, mut forger) = (World::new(), Forger::new(0, ON_LINK));
         forger.data.lease = lease;
         world.feed(&forger.announcement());

@@ -12,16 +12,10 @@ use rtether_rtps::types::ShapeType;
 
 use crate::world::{Forger, ON_LINK, World, endpoint};
 
-const NAME: TopicName<'_> = TopicName {
-    topic: "filtered",
-    type_name: "ShapeType",
-};
+const NAME: TopicName<'_> = TopicName { topic: "filtered", type_name: "ShapeType" };
 
 fn qos() -> Qos {
-    Qos {
-        reliability: Reliability::BestEffort,
-        ..Qos::writer()
-    }
+    Qos { reliability: Reliability::BestEffort, ..Qos::writer() }
 }
 
 fn publication(world: &mut World) -> Publication<ShapeType> {
@@ -144,10 +138,7 @@ fn samples_that_no_filter_can_look_at() {
     };
     let (now, topic) = (world.clock(), NAME.topic);
     let participant = &mut world.participant;
-    let options = SubscriptionOptions {
-        filter: Some(filter),
-        subscriber: None,
-    };
+    let options = SubscriptionOptions { filter: Some(filter), subscriber: None };
     let subscription = Subscription::<ShapeType>::open(participant, now, topic, qos(), options);
     let mut subscription = subscription.unwrap();
     let mut forger = Forger::new(0, ON_LINK);
@@ -158,11 +149,7 @@ fn samples_that_no_filter_can_look_at() {
     NAME.type_name.clone_into(&mut data.type_name);
     let datagram = forger.endpoint(&data);
     world.feed(&datagram);
-    for payload in [
-        &[0, 1, 0, 0, 9][..],
-        &[0, 1, 0, 0, 255, 255, 255, 255],
-        &[9, 9, 9, 9, 9],
-    ] {
+    for payload in [&[0, 1, 0, 0, 9][..], &[0, 1, 0, 0, 255, 255, 255, 255], &[9, 9, 9, 9, 9]] {
         let datagram = forger.next(entity, payload);
         world.feed(&datagram);
     }

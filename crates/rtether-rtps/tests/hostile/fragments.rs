@@ -38,12 +38,7 @@ fn fragments(forger: &Forger, writer: EntityId, frag: Frag, payload: &[u8]) -> V
 const LARGE: u32 = 16 << 20;
 
 fn one(sequence: i64, first: u32) -> Frag {
-    Frag {
-        sequence,
-        first,
-        size: 1_024,
-        sample: LARGE,
-    }
+    Frag { sequence, first, size: 1_024, sample: LARGE }
 }
 
 #[test]
@@ -100,10 +95,7 @@ fn a_large_sample_takes_no_more_than_has_come() {
 fn samples_beyond_the_limit() {
     let (mut world, forger, writer, _) = matched();
     for sample in [LARGE + 1, u32::MAX] {
-        let frag = Frag {
-            sample,
-            ..one(1, 1)
-        };
+        let frag = Frag { sample, ..one(1, 1) };
         world.feed(&fragments(&forger, writer, frag, &[7; 1_024]));
     }
     assert_eq!(world.participant.fragment_octets(world.reader), 0);
@@ -121,40 +113,22 @@ fn fragments_that_overlap_or_change_their_minds() {
         .collect();
     let size = u32::try_from(sample.len()).unwrap();
     let honest = |first: u32, chunk: &[u8]| {
-        let frag = Frag {
-            sequence: 1,
-            first,
-            size: 100,
-            sample: size,
-        };
+        let frag = Frag { sequence: 1, first, size: 100, sample: size };
         fragments(&forger, writer, frag, chunk)
     };
-    let chunks: Vec<Vec<u8>> = (1..)
-        .zip(sample.chunks(100))
-        .map(|(n, c)| honest(n, c))
-        .collect();
+    let chunks: Vec<Vec<u8>> = (1..).zip(sample.chunks(100)).map(|(n, c)| honest(n, c)).collect();
     for chunk in &chunks[..10] {
         world.feed(chunk);
     }
     // Duplicates, several fragments in one, and more fragments than the sample has.
     world.feed(&chunks[3]);
     world.feed(&honest(9, &sample[800..1_500]));
-    let beyond = Frag {
-        sequence: 1,
-        first: 31,
-        size: 100,
-        sample: size,
-    };
+    let beyond = Frag { sequence: 1, first: 31, size: 100, sample: size };
     world.feed(&fragments(&forger, writer, beyond, &[0; 200]));
     assert_eq!(world.participant.counters().malformed, 1);
     // Another size: accepting it restarts the sample, and so do the genuine ones after it.
     for (fragment, total) in [(100, 5_000), (64, size), (100, LARGE)] {
-        let other = Frag {
-            sequence: 1,
-            first: 1,
-            size: fragment,
-            sample: total,
-        };
+        let other = Frag { sequence: 1, first: 1, size: fragment, sample: total };
         let payload = vec![9; usize::from(fragment)];
         world.feed(&fragments(&forger, writer, other, &payload));
     }
@@ -162,9 +136,7 @@ fn fragments_that_overlap_or_change_their_minds() {
         world.feed(chunk);
     }
     let now = world.clock();
-    let taken = world
-        .participant
-        .take(now, world.reader, |_, payload, _| payload.to_vec());
+    let taken = world.participant.take(now, world.reader, |_, payload, _| payload.to_vec());
     assert_eq!(taken, Some(sample));
 }
 
@@ -177,24 +149,13 @@ fn best_effort_samples_go_on_after_some_that_never_were_whole() {
     let mut data = endpoint(forger.guid(writer), Reliability::BestEffort);
     data.qos.reliability = Reliability::BestEffort;
     let now = world.clock();
-    let name = rtether_rtps::engine::TopicName {
-        topic: "hostile too",
-        type_name: "T",
-    };
+    let name = rtether_rtps::engine::TopicName { topic: "hostile too", type_name: "T" };
     let qos = crate::world::qos(Reliability::BestEffort);
-    world.reader = world
-        .participant
-        .create_reader(now, name, None, qos)
-        .unwrap();
+    world.reader = world.participant.create_reader(now, name, None, qos).unwrap();
     let datagram = forger.endpoint(&data);
     world.feed(&datagram);
     assert_eq!(world.participant.writers_of(world.reader), 1);
-    let frag = |sequence, first| Frag {
-        sequence,
-        first,
-        size: 100,
-        sample: 200,
-    };
+    let frag = |sequence, first| Frag { sequence, first, size: 100, sample: 200 };
     for sequence in 1..=20 {
         world.feed(&fragments(&forger, writer, frag(sequence, 1), &[0; 100]));
     }
@@ -208,12 +169,7 @@ fn best_effort_samples_go_on_after_some_that_never_were_whole() {
 fn the_smallest_fragments() {
     // Oracle: a million fragments of one octet are reassembled, and requested promptly.
     let (mut world, forger, writer, _) = matched();
-    let frag = |first| Frag {
-        sequence: 1,
-        first,
-        size: 1,
-        sample: 1 << 20,
-    };
+    let frag = |first| Frag { sequence: 1, first, size: 1, sample: 1 << 20 };
     let payload = vec![0; 60_000];
     let mut first = 1;
     while first <= 1 << 20 {
@@ -231,10 +187,7 @@ const READERS: usize = 12;
 /// A participant whose readers of one topic share 4 MiB, and the readers.
 fn crowd(reliability: Reliability) -> (World, Vec<ReaderId>) {
     let mut world = World::with(|config| config.fragments_max = SHARED);
-    let name = TopicName {
-        topic: "hostile too",
-        type_name: "T",
-    };
+    let name = TopicName { topic: "hostile too", type_name: "T" };
     let now = world.clock();
     let participant = &mut world.participant;
     let mut create = || participant.create_reader(now, name, None, crate::world::qos(reliability));
@@ -264,21 +217,14 @@ fn genuine(world: &mut World, forger: &Forger, sequence: i64, readers: &[ReaderI
     let writer = EntityId::writer(77, false);
     let size = 100 * 1_024;
     for first in 1..=100 {
-        let frag = Frag {
-            sequence,
-            first,
-            size: 1_024,
-            sample: size,
-        };
+        let frag = Frag { sequence, first, size: 1_024, sample: size };
         world.feed(&fragments(forger, writer, frag, &[0; 1_024]));
         world.sent.clear();
         assert!(world.participant.all_fragment_octets() <= SHARED);
     }
     let now = world.clock();
     let mut had = |id: &&ReaderId| {
-        let taken = world
-            .participant
-            .take(now, **id, |_, payload, _| payload.len());
+        let taken = world.participant.take(now, **id, |_, payload, _| payload.len());
         taken == Some(100 * 1_024)
     };
     readers.iter().filter(|id| had(id)).count()
@@ -293,10 +239,7 @@ fn fragments_for_many_readers_stay_within_what_they_share() {
     let (mut forger, mut honest) = (Forger::new(0, ON_LINK), Forger::new(1, ON_LINK));
     world.feed(&forger.announcement());
     world.feed(&honest.announcement());
-    let data = endpoint(
-        honest.guid(EntityId::writer(77, false)),
-        Reliability::Reliable,
-    );
+    let data = endpoint(honest.guid(EntityId::writer(77, false)), Reliability::Reliable);
     let datagram = honest.endpoint(&data);
     world.feed(&datagram);
     attack(&mut world, &mut forger, Reliability::Reliable, 1);
@@ -328,12 +271,7 @@ fn the_oldest_best_effort_samples_make_room() {
     let datagram = honest.endpoint(&data);
     world.feed(&datagram);
     for round in 0..3 {
-        attack(
-            &mut world,
-            &mut forger,
-            Reliability::BestEffort,
-            1 + 16 * round,
-        );
+        attack(&mut world, &mut forger, Reliability::BestEffort, 1 + 16 * round);
         assert_eq!(genuine(&mut world, &honest, 1 + round, &readers), READERS);
     }
     assert!(world.participant.counters().crowded > 1_000);

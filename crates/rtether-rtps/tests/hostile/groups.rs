@@ -11,10 +11,7 @@ use rtether_rtps::wire::{Content, InlineQos};
 
 use crate::world::{Forger, ON_LINK, VALUE, World, endpoint};
 
-const NAME: TopicName<'_> = TopicName {
-    topic: "grouped",
-    type_name: "T",
-};
+const NAME: TopicName<'_> = TopicName { topic: "grouped", type_name: "T" };
 
 fn qos() -> Qos {
     Qos {
@@ -40,22 +37,14 @@ fn part(
     end: bool,
 ) -> Vec<u8> {
     let inline = InlineQos {
-        coherent_set: Some(if end {
-            SequenceNumber::UNKNOWN
-        } else {
-            SequenceNumber(set)
-        }),
+        coherent_set: Some(if end { SequenceNumber::UNKNOWN } else { SequenceNumber(set) }),
         group_set: Some(SequenceNumber(group)),
         group_sequence: (!end).then_some(SequenceNumber(number)),
         // Not the digest of the only writer.
         group_digest: end.then_some([1, 2, 3, 4]),
         ..InlineQos::default()
     };
-    let content = if end {
-        Content::None
-    } else {
-        Content::Data(&VALUE)
-    };
+    let content = if end { Content::None } else { Content::Data(&VALUE) };
     let (reader, number) = (EntityId::UNKNOWN, SequenceNumber(number));
     forger.message(|message| {
         assert!(message.data(reader, writer, number, &inline, content));
@@ -112,14 +101,8 @@ fn sets_without_an_end_and_ends_without_a_set() {
     data.group = None;
     let datagram = other.endpoint(&data);
     world.feed(&datagram);
-    for datagram in [
-        part(&other, writer, 1, 1, 1, false),
-        part(&other, writer, 2, 1, 1, true),
-    ] {
+    for datagram in [part(&other, writer, 1, 1, 1, false), part(&other, writer, 2, 1, 1, true)] {
         world.feed(&datagram);
     }
-    assert_eq!(
-        world.participant.next_in_group(now, subscriber),
-        Some(reader)
-    );
+    assert_eq!(world.participant.next_in_group(now, subscriber), Some(reader));
 }

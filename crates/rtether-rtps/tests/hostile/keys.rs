@@ -29,10 +29,7 @@ fn disposes_barely(peers: &[Peer]) -> bool {
         (forger.data.vendor, forger.data.version) = (*vendor, *version);
         world.feed(&forger.announcement());
         assert!(world.hear_from(&forger, ON_LINK));
-        let mut data = endpoint(
-            forger.guid(EntityId::reader(2, true)),
-            Reliability::Reliable,
-        );
+        let mut data = endpoint(forger.guid(EntityId::reader(2, true)), Reliability::Reliable);
         (data.topic, data.type_name) = ("Square".to_owned(), "ShapeType".to_owned());
         data.qos = qos.clone();
         let datagram = forger.endpoint(&data);
@@ -40,13 +37,8 @@ fn disposes_barely(peers: &[Peer]) -> bool {
     }
     let readers = world.participant.known_readers_of(publication.id());
     assert_eq!(readers, peers.len());
-    let blue = ShapeType {
-        color: "BLUE".into(),
-        ..ShapeType::default()
-    };
-    publication
-        .dispose(&mut world.participant, now, &blue)
-        .unwrap();
+    let blue = ShapeType { color: "BLUE".into(), ..ShapeType::default() };
+    publication.dispose(&mut world.participant, now, &blue).unwrap();
     world.wait(20 * MS);
     let holds = |octets: &[u8]| {
         let mut sent = world.sent.iter();

@@ -30,10 +30,8 @@ const ANSWERS_MAX: usize = 20;
 /// Returns the files of the corpus as datagrams: bare submessages get a header.
 fn corpus() -> Vec<Vec<u8>> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/rtps");
-    let mut files: Vec<_> = std::fs::read_dir(directory)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
+    let mut files: Vec<_> =
+        std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     let files = files.iter().map(|path| std::fs::read(path).unwrap());
     files
@@ -54,14 +52,9 @@ fn known(datagrams: &[Vec<u8>]) -> World {
     // Most recorded topics have a key.
     let now = world.clock();
     let qos = crate::world::qos(Reliability::Reliable);
-    let name = TopicName {
-        topic: "hostile too",
-        type_name: "T",
-    };
+    let name = TopicName { topic: "hostile too", type_name: "T" };
     let reader = KeyOf::Function(key_of::<ShapeType>);
-    let reader = world
-        .participant
-        .create_reader(now, name, Some(reader), qos.clone());
+    let reader = world.participant.create_reader(now, name, Some(reader), qos.clone());
     let writer = world.participant.create_writer(now, NAME, true, qos);
     (world.keyed, _) = (reader, writer.unwrap());
     let mut senders: Vec<GuidPrefix> = Vec::new();
@@ -188,12 +181,8 @@ fn mutate(random: &mut Random, octets: &mut Vec<u8>) {
             6 => {
                 // A number with one word set to a limit.
                 let at = at / 4 * 4;
-                let limits = [
-                    [0; 4],
-                    [0xFF; 4],
-                    [0x7F, 0xFF, 0xFF, 0xFF],
-                    [0xFF, 0xFF, 0xFF, 0x7F],
-                ];
+                let limits =
+                    [[0; 4], [0xFF; 4], [0x7F, 0xFF, 0xFF, 0xFF], [0xFF, 0xFF, 0xFF, 0x7F]];
                 let limit = limits[usize::try_from(random.below(4)).unwrap()];
                 if let Some(word) = octets.get_mut(at..at + 4) {
                     word.copy_from_slice(&limit);

@@ -39,12 +39,7 @@ fn gap_with_a_huge_range() {
     // would take years, so that no time limit, which would only measure the machine, is needed.
     let (mut world, forger, writer, _) = matched();
     for (start, base) in [(5, HUGE), (1, 1 << 40), (1 << 40, HUGE)] {
-        let gap = Gap {
-            reader: ANY,
-            writer,
-            start: SequenceNumber(start),
-            set: full(base),
-        };
+        let gap = Gap { reader: ANY, writer, start: SequenceNumber(start), set: full(base) };
         world.feed(&forger.message(|message| assert!(message.gap(&gap))));
     }
     world.wait(10_000 * MS);
@@ -81,20 +76,14 @@ fn heartbeats_with_huge_ranges() {
     }
     let counters = world.participant.reader_counters(world.reader);
     assert_eq!(counters.not_owed, 2 * 20);
-    assert_eq!(
-        world.participant.reader_counters(world.reader).lost,
-        u64::MAX
-    );
+    assert_eq!(world.participant.reader_counters(world.reader).lost, u64::MAX);
     world.wait(10_000 * MS);
     // When they go, their counts remain in the total.
     forger.data.lease = rtether_rtps::time::Duration::from_ms(1);
     world.feed(&forger.announcement());
     world.wait(10 * MS);
     assert_eq!(world.participant.writers_of(world.reader), 0);
-    assert_eq!(
-        world.participant.reader_counters(world.reader).lost,
-        u64::MAX
-    );
+    assert_eq!(world.participant.reader_counters(world.reader).lost, u64::MAX);
 }
 
 #[test]
@@ -106,34 +95,18 @@ fn acknowledgments_of_what_was_never_written() {
     }
     world.sent.clear();
     for (count, base) in (1..).zip([5, 1_000, HUGE - 1, HUGE]) {
-        let ack = AckNack {
-            reader,
-            writer,
-            set: full(base),
-            count,
-            is_final: false,
-        };
+        let ack = AckNack { reader, writer, set: full(base), count, is_final: false };
         world.feed(&forger.message(|message| assert!(message.ack_nack(&ack))));
     }
     assert!(!world.participant.is_acknowledged(world.writer));
     assert_eq!(world.sent.len(), 0, "not a word to this");
     // From the end: requests for samples not yet written are not stored, either.
-    let ack = AckNack {
-        reader,
-        writer,
-        set: full(4),
-        count: 9,
-        is_final: true,
-    };
+    let ack = AckNack { reader, writer, set: full(4), count: 9, is_final: true };
     world.feed(&forger.message(|message| assert!(message.ack_nack(&ack))));
     assert!(world.participant.is_acknowledged(world.writer));
     world.sent.clear();
     assert!(world.write());
-    assert_eq!(
-        world.sent.len(),
-        1,
-        "once, since it was asked for before it was there"
-    );
+    assert_eq!(world.sent.len(), 1, "once, since it was asked for before it was there");
 }
 
 #[test]
@@ -183,12 +156,7 @@ fn strangers_leave_nothing_behind() {
             set: full(1),
             count: 1,
         };
-        let gap = Gap {
-            reader: ANY,
-            writer: own,
-            start: SequenceNumber(1),
-            set: full(HUGE),
-        };
+        let gap = Gap { reader: ANY, writer: own, start: SequenceNumber(1), set: full(HUGE) };
         world.feed(&forger.message(|message| {
             assert!(message.heartbeat(&heartbeat(own, 1, HUGE, 1)));
             assert!(message.ack_nack(&ack) && message.nack_frag(&nack) && message.gap(&gap));
@@ -212,24 +180,15 @@ fn a_flood_in_one_datagram() {
         let mut count = 0;
         while message.room() > 200 {
             count += 1;
-            let ack = AckNack {
-                reader,
-                writer: own,
-                set: NumberSet::empty(1),
-                count,
-                is_final: false,
-            };
+            let ack =
+                AckNack { reader, writer: own, set: NumberSet::empty(1), count, is_final: false };
             assert!(message.ack_nack(&ack));
             assert!(message.heartbeat(&heartbeat(writer, 1, 1, count)));
         }
     });
     world.feed(&flood);
     world.wait(9 * MS);
-    println!(
-        "{} octets of questions: {} answers",
-        flood.len(),
-        world.sent.len()
-    );
+    println!("{} octets of questions: {} answers", flood.len(), world.sent.len());
     assert!(world.sent.len() <= 4);
     // Submessages without content.
     let mut nothing = forger.message(|_| {});
@@ -263,10 +222,7 @@ fn heartbeat_and_end_in_the_name_of_another() {
     let (mut world, mut victim, writer, _) = matched();
     let other = Forger::new(1, ON_LINK);
     world.feed(&other.announcement());
-    let gone = InlineQos {
-        status: ENDED,
-        ..InlineQos::default()
-    };
+    let gone = InlineQos { status: ENDED, ..InlineQos::default() };
     world.feed(&other.message(|message| {
         assert!(message.heartbeat(&heartbeat(writer, HUGE, HUGE, i32::MAX)));
         assert!(message.data(ANY, writer, SequenceNumber(1), &gone, Content::None));
@@ -338,21 +294,12 @@ fn one_question_for_a_long_history() {
     world.wait(2_000 * MS);
     world.sent.clear();
     let ask = |world: &mut World, count| {
-        let ack = AckNack {
-            reader,
-            writer,
-            set: full(1),
-            count,
-            is_final: true,
-        };
+        let ack = AckNack { reader, writer, set: full(1), count, is_final: true };
         let question = forger.message(|message| assert!(message.ack_nack(&ack)));
         world.feed(&question);
         world.wait(9 * MS);
         let (datagrams, octets) = world.sent_to(|_| true);
-        println!(
-            "{} octets ask for {octets} octets in {datagrams} datagrams",
-            question.len()
-        );
+        println!("{} octets ask for {octets} octets in {datagrams} datagrams", question.len());
         octets
     };
     assert!(ask(&mut world, 1) <= (1 << 20) + 10_000);

@@ -98,9 +98,7 @@ fn times_whose_fraction_looks_like_more_than_a_second() {
             datagram.extend_from_slice(&data[20..]);
             world.feed(&datagram);
             let now = world.clock();
-            let taken = world
-                .participant
-                .take(now, world.reader, |info, _, _| info.source_time);
+            let taken = world.participant.take(now, world.reader, |info, _, _| info.source_time);
             let time = taken.unwrap().unwrap();
             let begin = WallTime::from_ns(i64::from(seconds) * 1_000_000_000);
             let since = time.as_ns() - begin.as_ns();
@@ -363,10 +361,7 @@ fn places_without_a_port() {
     other.data.default_unicast = vec![nowhere, ON_LINK];
     world.feed(&other.announcement());
     for (sender, port) in [(&mut other, 1), (&mut forger, 7)] {
-        let mut data = endpoint(
-            sender.guid(EntityId::reader(port, false)),
-            Reliability::Reliable,
-        );
+        let mut data = endpoint(sender.guid(EntityId::reader(port, false)), Reliability::Reliable);
         data.unicast = vec![nowhere];
         let datagram = sender.endpoint(&data);
         world.feed(&datagram);

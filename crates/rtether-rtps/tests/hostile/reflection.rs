@@ -146,10 +146,7 @@ impl Attack {
 /// Pairs of a built-in writer and its reader.
 const BUILT_IN: [[EntityId; 2]; 3] = [
     [EntityId::PUBLICATIONS_WRITER, EntityId::PUBLICATIONS_READER],
-    [
-        EntityId::SUBSCRIPTIONS_WRITER,
-        EntityId::SUBSCRIPTIONS_READER,
-    ],
+    [EntityId::SUBSCRIPTIONS_WRITER, EntityId::SUBSCRIPTIONS_READER],
     [EntityId::MESSAGE_WRITER, EntityId::MESSAGE_READER],
 ];
 
@@ -181,13 +178,7 @@ fn acknowledgments_that_anybody_can_write_prove_nothing() {
             assert!(all.octets.1 <= 3 * all.octets.0, "{all:?}");
         }
         println!("{reliability:?}: {all:?}");
-        assert_eq!(
-            attack
-                .world
-                .participant
-                .known_readers_of(attack.world.writer),
-            1
-        );
+        assert_eq!(attack.world.participant.known_readers_of(attack.world.writer), 1);
         assert!(attack.world.participant.counters().withheld > 100);
     }
 }
@@ -229,9 +220,7 @@ fn a_datagram_is_one_guess() {
     let mut attack = Attack::new(|_| {});
     attack.announce();
     let proof = attack.world.proof_of(&attack.forger, VICTIM).unwrap();
-    let wrong = attack
-        .forger
-        .guess(attack.world.participant.prefix(), 77, 1);
+    let wrong = attack.forger.guess(attack.world.participant.prefix(), 77, 1);
     // Header and destination again would be none of a submessage.
     let mut many = wrong.clone();
     many.extend_from_slice(&proof[20..]);
@@ -271,10 +260,7 @@ fn who_lives_at_an_address_proves_nothing_for_others_that_claim_it() {
     }
     let Balance { octets, .. } = attack.balance();
     assert!(octets.1 <= 3 * octets.0, "{octets:?}");
-    let reader = endpoint(
-        genuine.guid(EntityId::reader(1, false)),
-        Reliability::BestEffort,
-    );
+    let reader = endpoint(genuine.guid(EntityId::reader(1, false)), Reliability::BestEffort);
     let datagram = genuine.endpoint(&reader);
     attack.world.feed_from(VICTIM, &datagram);
     attack.balance();
@@ -292,10 +278,8 @@ fn an_address_that_a_proved_participant_names_is_proved_apart() {
     let datagram = attack.forger.announcement();
     attack.world.feed(&datagram);
     assert!(attack.world.hear_from(&attack.forger, ON_LINK));
-    let mut data = endpoint(
-        attack.forger.guid(EntityId::reader(1, false)),
-        Reliability::BestEffort,
-    );
+    let mut data =
+        endpoint(attack.forger.guid(EntityId::reader(1, false)), Reliability::BestEffort);
     data.unicast = vec![VICTIM];
     let datagram = attack.forger.endpoint(&data);
     attack.world.feed(&datagram);
@@ -354,13 +338,7 @@ fn nobody_unproved_has_samples_sent_to_a_group() {
         attack.forger.data.default_unicast = vec![];
         attack.announce();
         attack.reader(1, Reliability::BestEffort, at);
-        assert_eq!(
-            attack
-                .world
-                .participant
-                .known_readers_of(attack.world.writer),
-            1
-        );
+        assert_eq!(attack.world.participant.known_readers_of(attack.world.writer), 1);
         for _ in 0..100 {
             attack.world.write();
         }
@@ -411,9 +389,7 @@ fn a_closed_port_is_a_no_for_one_that_writes_too() {
     attack.announce();
     attack.reader(1, Reliability::BestEffort, None);
     let guid = attack.forger.guid(EntityId::writer(2, false));
-    let datagram = attack
-        .forger
-        .endpoint(&endpoint(guid, Reliability::BestEffort));
+    let datagram = attack.forger.endpoint(&endpoint(guid, Reliability::BestEffort));
     attack.spoof(&datagram);
     attack.balance();
     let now = attack.world.clock();

@@ -20,15 +20,9 @@ const LEAP: i64 = 1_000_000;
 fn best_effort(adapt: impl FnOnce(&mut Config)) -> (World, Forger, EntityId) {
     let (mut world, mut forger) = (World::with(adapt), Forger::new(0, ON_LINK));
     let writer = EntityId::writer(1, false);
-    let name = TopicName {
-        topic: "hostile too",
-        ..NAME
-    };
+    let name = TopicName { topic: "hostile too", ..NAME };
     let (now, qos) = (world.clock(), qos(Reliability::BestEffort));
-    world.reader = world
-        .participant
-        .create_reader(now, name, None, qos)
-        .unwrap();
+    world.reader = world.participant.create_reader(now, name, None, qos).unwrap();
     world.feed(&forger.announcement());
     let data = endpoint(forger.guid(writer), Reliability::BestEffort);
     let datagram = forger.endpoint(&data);
@@ -92,12 +86,7 @@ fn a_leap_of_fragments_silences_nobody() {
     let payload = [0, 1, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8];
     let fragment = |number: i64, fragment: u32| {
         forger.message(|message| {
-            let part = Fragment {
-                number: fragment,
-                size: 4,
-                sample: &payload,
-                is_key: false,
-            };
+            let part = Fragment { number: fragment, size: 4, sample: &payload, is_key: false };
             let (number, inline) = (SequenceNumber(number), InlineQos::default());
             assert!(message.data_frag(ANY, writer, number, &inline, part));
         })
@@ -131,13 +120,7 @@ fn a_leap_of_fragments_silences_nobody() {
 /// Messages that may be sent in a participant's name: about the receiver's writer `own`, its own
 /// `writer`, its own `reader`, and itself.
 fn words(forger: &Forger, own: EntityId, writer: EntityId, reader: EntityId) -> [Vec<u8>; 10] {
-    let ack = AckNack {
-        reader,
-        writer: own,
-        set: NumberSet::empty(2),
-        count: 50,
-        is_final: true,
-    };
+    let ack = AckNack { reader, writer: own, set: NumberSet::empty(2), count: 50, is_final: true };
     let nack = NackFrag {
         reader,
         writer: own,
@@ -145,12 +128,7 @@ fn words(forger: &Forger, own: EntityId, writer: EntityId, reader: EntityId) -> 
         set: NumberSet::from_words(1, 32, [u32::MAX]).unwrap(),
         count: 50,
     };
-    let gap = Gap {
-        reader: ANY,
-        writer,
-        start: SequenceNumber(1),
-        set: NumberSet::empty(100),
-    };
+    let gap = Gap { reader: ANY, writer, start: SequenceNumber(1), set: NumberSet::empty(100) };
     let heartbeat = Heartbeat {
         reader: ANY,
         writer,
@@ -165,12 +143,7 @@ fn words(forger: &Forger, own: EntityId, writer: EntityId, reader: EntityId) -> 
     let mut moved = Forger::new(0, ELSEWHERE);
     moved.data.metatraffic_unicast.push(ON_LINK);
     moved.data.default_unicast.push(ON_LINK);
-    let part = Fragment {
-        number: 1,
-        size: 4,
-        sample: &VALUE,
-        is_key: false,
-    };
+    let part = Fragment { number: 1, size: 4, sample: &VALUE, is_key: false };
     [
         forger.message(|message| assert!(message.ack_nack(&ack))),
         forger.message(|message| assert!(message.nack_frag(&nack))),
@@ -264,11 +237,7 @@ fn this_host_speaks_from_any_of_its_addresses() {
         let what = format!("{announced} from {origin}");
         assert_eq!(world.participants(), usize::from(is_believed), "{what}");
     }
-    let station = Locator::Ethernet {
-        address: [2, 0, 0, 0, 0, 1],
-        vid: 0,
-        port: 7_410,
-    };
+    let station = Locator::Ethernet { address: [2, 0, 0, 0, 0, 1], vid: 0, port: 7_410 };
     assert_eq!(station.origin(), Origin::Station([2, 0, 0, 0, 0, 1]));
 }
 

@@ -52,10 +52,7 @@ fn replies(world: &World) -> usize {
     let sent = world.sent.iter();
     let count = |datagram: &[u8]| {
         let message = parse(datagram).unwrap();
-        message
-            .submessages()
-            .filter(|part| part.as_ref().is_ok_and(is_reply))
-            .count()
+        message.submessages().filter(|part| part.as_ref().is_ok_and(is_reply)).count()
     };
     sent.map(|(_, datagram)| count(datagram)).sum()
 }
@@ -82,10 +79,7 @@ fn who_asks_is_answered_and_nobody_else() {
     assert!(octets < 1_000, "{octets}");
     // Unknown types are not answered, nor requests in another's name.
     world.sent.clear();
-    let unknown = Hash {
-        is_complete: true,
-        octets: [7; 14],
-    };
+    let unknown = Hash { is_complete: true, octets: [7; 14] };
     ask(&mut world, &mut forger, writer, &[unknown]);
     let stranger = Guid::new(rtether_rtps::guid::GuidPrefix([5; 12]), writer.entity);
     ask(&mut world, &mut forger, stranger, &[root(&description)]);
@@ -101,11 +95,9 @@ fn a_participant_may_be_named_by_one_of_its_endpoints() {
     let own = world.participant.prefix();
     let mut other = own;
     other.0[11] ^= 1;
-    for (named, entity, answered) in [
-        (own, "000003c2", 1),
-        (own, "000001c1", 2),
-        (other, "000003c2", 2),
-    ] {
+    for (named, entity, answered) in
+        [(own, "000003c2", 1), (own, "000001c1", 2), (other, "000003c2", 2)]
+    {
         let mut payload = request((writer, 1), named, &[root(&description)]);
         let name = instance_of(named);
         let at = payload.windows(name.len()).position(|part| part == name);
@@ -122,12 +114,7 @@ fn what_is_asked_for_many_times_is_sent_once() {
     let sent = |times: usize| {
         let (mut world, mut forger, description) = world(true);
         let writer = forger.guid(EntityId::TYPE_REQUEST_WRITER);
-        ask(
-            &mut world,
-            &mut forger,
-            writer,
-            &vec![root(&description); times],
-        );
+        ask(&mut world, &mut forger, writer, &vec![root(&description); times]);
         assert_eq!(replies(&world), 1);
         world.sent_to(|to| *to == ON_LINK).1
     };
@@ -162,17 +149,13 @@ fn malformed_ones_are_counted() {
     let writer = forger.guid(EntityId::TYPE_REQUEST_WRITER);
     let own = world.participant.prefix();
     let asked = request((writer, 1), own, &[root(&description)]);
-    let objects: Vec<(Hash, &[u8])> = description
-        .objects
-        .iter()
-        .map(|(hash, object)| (*hash, object.as_slice()))
-        .collect();
+    let objects: Vec<(Hash, &[u8])> =
+        description.objects.iter().map(|(hash, object)| (*hash, object.as_slice())).collect();
     let told = reply((writer, 1), &objects);
     let mut count = 0;
-    for (entity, whole) in [
-        (EntityId::TYPE_REQUEST_WRITER, asked),
-        (EntityId::TYPE_REPLY_WRITER, told),
-    ] {
+    for (entity, whole) in
+        [(EntityId::TYPE_REQUEST_WRITER, asked), (EntityId::TYPE_REPLY_WRITER, told)]
+    {
         for cut in (4..whole.len() - 4).step_by(4) {
             let datagram = forger.next(entity, &whole[..cut]);
             world.feed(&datagram);
@@ -187,11 +170,8 @@ fn malformed_ones_are_counted() {
 fn replies_count_only_if_asked_for() {
     let (mut world, mut forger, description) = world(true);
     let own = Guid::new(world.participant.prefix(), EntityId::TYPE_REQUEST_WRITER);
-    let objects: Vec<(Hash, &[u8])> = description
-        .objects
-        .iter()
-        .map(|(hash, object)| (*hash, object.as_slice()))
-        .collect();
+    let objects: Vec<(Hash, &[u8])> =
+        description.objects.iter().map(|(hash, object)| (*hash, object.as_slice())).collect();
     let answer = |forger: &mut Forger, world: &mut World| {
         let datagram = forger.next(EntityId::TYPE_REPLY_WRITER, &reply((own, 1), &objects));
         world.feed(&datagram);

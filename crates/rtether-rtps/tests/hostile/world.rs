@@ -15,17 +15,11 @@ use rtether_rtps::wire::{AckNack, Builder, Content, InlineQos, Status, Submessag
 pub(crate) const MS: i64 = 1_000_000;
 /// A locator on the network of the participant.
 pub(crate) const ON_LINK: Locator = Locator::udp(Ipv4Addr::new(10, 0, 1, 99), 7_410);
-pub(crate) const NAME: TopicName<'_> = TopicName {
-    topic: "hostile",
-    type_name: "T",
-};
+pub(crate) const NAME: TopicName<'_> = TopicName { topic: "hostile", type_name: "T" };
 /// `CDR_LE` and four octets.
 pub(crate) const VALUE: [u8; 8] = [0, 1, 0, 0, 1, 2, 3, 4];
 /// Of an instance whose writer unregisters and disposes of it.
-pub(crate) const ENDED: Status = Status {
-    is_disposed: true,
-    is_unregistered: true,
-};
+pub(crate) const ENDED: Status = Status { is_disposed: true, is_unregistered: true };
 const DATAGRAM_MAX: usize = 65_000;
 /// Right acknowledgments in a row that prove an address.
 pub(crate) const ROUNDS: usize = 4;
@@ -63,9 +57,7 @@ impl World {
     pub(crate) fn with(adapt: impl FnOnce(&mut Config)) -> Self {
         let mut config = Config::new(GuidPrefix([1; 12]), 0, [7; 16]);
         config.metatraffic_unicast = vec![Locator::udp(Ipv4Addr::new(10, 0, 1, 1), 7_410)];
-        config
-            .default_unicast
-            .clone_from(&config.metatraffic_unicast);
+        config.default_unicast.clone_from(&config.metatraffic_unicast);
         config.networks = vec![(Ipv4Addr::new(10, 0, 1, 0), 24)];
         adapt(&mut config);
         let now = Instant::from_ns(0);
@@ -73,10 +65,7 @@ impl World {
         let qos = qos(Reliability::Reliable);
         let writer = participant.create_writer(now, NAME, false, qos.clone());
         // Its own reader has another topic, so that the two do not match.
-        let name = TopicName {
-            topic: "hostile too",
-            ..NAME
-        };
+        let name = TopicName { topic: "hostile too", ..NAME };
         let reader = participant.create_reader(now, name, None, qos);
         let mut this = Self {
             participant,
@@ -151,20 +140,14 @@ impl World {
     /// Returns what was sent to the locators selected: datagrams and octets.
     pub(crate) fn sent_to(&self, is_meant: impl Fn(&Locator) -> bool) -> (usize, usize) {
         let sent = self.sent.iter().filter(|(to, _)| is_meant(to));
-        sent.fold((0, 0), |(count, octets), (_, datagram)| {
-            (count + 1, octets + datagram.len())
-        })
+        sent.fold((0, 0), |(count, octets), (_, datagram)| (count + 1, octets + datagram.len()))
     }
 
     /// Takes the waiting samples; returns their number.
     pub(crate) fn take(&mut self) -> usize {
         let now = self.clock();
         let mut taken = 0;
-        while self
-            .participant
-            .take(now, self.reader, |_, _, _| ())
-            .is_some()
-        {
+        while self.participant.take(now, self.reader, |_, _, _| ()).is_some() {
             taken += 1;
         }
         self.drain();
@@ -233,11 +216,7 @@ impl Forger {
         data.default_unicast = vec![at];
         data.endpoints = 0x0C3F;
         data.lease = Duration::INFINITE;
-        Self {
-            prefix,
-            numbers: BTreeMap::new(),
-            data,
-        }
+        Self { prefix, numbers: BTreeMap::new(), data }
     }
 
     pub(crate) fn guid(&self, entity: EntityId) -> Guid {
@@ -271,11 +250,7 @@ impl Forger {
     /// What ends the announcement of an entity: parameters in line, and a key as payload.
     pub(crate) fn end_of(&self, entity: EntityId) -> (InlineQos, Vec<u8>) {
         let guid = self.guid(entity).octets();
-        let inline = InlineQos {
-            key_hash: Some(guid),
-            status: ENDED,
-            ..InlineQos::default()
-        };
+        let inline = InlineQos { key_hash: Some(guid), status: ENDED, ..InlineQos::default() };
         let is_participant = entity == EntityId::PARTICIPANT;
         let parameter = if is_participant { 0x50 } else { 0x5A };
         let mut key = vec![0, 3, 0, 0, parameter, 0, 16, 0];
@@ -311,11 +286,8 @@ impl Forger {
         let is_writer = data.guid.entity.is_writer();
         let mut payload = Vec::new();
         data.encode(&mut payload, is_writer);
-        let writer = if is_writer {
-            EntityId::PUBLICATIONS_WRITER
-        } else {
-            EntityId::SUBSCRIPTIONS_WRITER
-        };
+        let writer =
+            if is_writer { EntityId::PUBLICATIONS_WRITER } else { EntityId::SUBSCRIPTIONS_WRITER };
         self.next(writer, &payload)
     }
 }
@@ -329,11 +301,7 @@ pub(crate) fn message(prefix: GuidPrefix, write: impl FnOnce(&mut Builder<'_>)) 
 
 /// Announced data of an endpoint that matches those of the participant.
 pub(crate) fn endpoint(guid: Guid, reliability: Reliability) -> EndpointData {
-    let topic = if guid.entity.is_writer() {
-        "hostile too"
-    } else {
-        "hostile"
-    };
+    let topic = if guid.entity.is_writer() { "hostile too" } else { "hostile" };
     EndpointData {
         guid,
         topic: topic.to_owned(),

@@ -7,13 +7,7 @@ use rtether_rtps::cdr::{ByteOrder, Encoding, Extensibility};
 use rtether_rtps::dynamic::{Member, Primitive, Structure, Type};
 
 fn member(id: u32, name: &str, kind: Type) -> Member {
-    Member {
-        name: name.to_owned(),
-        id,
-        is_key: id == 0,
-        kind,
-        default: None,
-    }
+    Member { name: name.to_owned(), id, is_key: id == 0, kind, default: None }
 }
 
 /// A structure with one member of each kind.
@@ -35,11 +29,7 @@ fn structure(extensibility: Extensibility, inner: Option<Type>) -> Structure {
 
 /// Returns for how many of the types the octets are a value.
 pub(crate) fn check(octets: &[u8]) -> usize {
-    let kinds = [
-        Extensibility::Final,
-        Extensibility::Appendable,
-        Extensibility::Mutable,
-    ];
+    let kinds = [Extensibility::Final, Extensibility::Appendable, Extensibility::Mutable];
     let known = kinds.map(|kind| {
         let inner = Type::Structure(Arc::new(structure(kind, None)));
         let nested = structure(kind, Some(Type::Sequence(Arc::new(inner), Some(3))));
@@ -58,9 +48,7 @@ fn check_type(structure: &Structure, octets: &[u8]) -> usize {
             let (mut once, mut twice) = (Vec::new(), Vec::new());
             let written = structure.to_payload(&value, encoding, order, &mut once);
             written.expect("a value that was read");
-            let again = structure
-                .from_payload(&once)
-                .expect("a value that was written");
+            let again = structure.from_payload(&once).expect("a value that was written");
             let written = structure.to_payload(&again, encoding, order, &mut twice);
             written.expect("a value that was read");
             assert_eq!(once, twice);

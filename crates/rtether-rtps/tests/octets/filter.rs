@@ -15,13 +15,8 @@ pub(crate) fn check(octets: &[u8]) -> bool {
         return false;
     };
     let is_of_type = Judge::of::<ShapeType>().check(&filter).is_ok();
-    let shape = ShapeType {
-        color: "BLUE".into(),
-        x: 3,
-        y: -4,
-        shapesize: 30,
-        ..ShapeType::default()
-    };
+    let shape =
+        ShapeType { color: "BLUE".into(), x: 3, y: -4, shapesize: 30, ..ShapeType::default() };
     let passes = filter.passes(&shape);
     assert!(!is_of_type || passes.is_ok(), "{passes:?}");
     if let Ok(negated) = Filter::parse(&format!("NOT ({condition})"), &parameters)

@@ -38,46 +38,32 @@ fn corpus_of(target: &str) -> Vec<Vec<u8>> {
     let corpora = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
     let entries = std::fs::read_dir(corpora.join(target)).expect("a corpus");
     let read = |path| std::fs::read(path).expect("a readable file");
-    entries
-        .map(|entry| read(entry.expect("an entry").path()))
-        .collect()
+    entries.map(|entry| read(entry.expect("an entry").path())).collect()
 }
 
 #[test]
 fn corpus_of_types() {
-    let known: usize = corpus_of("types")
-        .iter()
-        .map(|octets| types::check(octets))
-        .sum();
+    let known: usize = corpus_of("types").iter().map(|octets| types::check(octets)).sum();
     assert!(known >= 5, "{known}");
 }
 
 #[test]
 fn corpus_of_filters() {
     // The corpus must not consist of errors only.
-    let known = corpus_of("filter")
-        .iter()
-        .filter(|octets| filter::check(octets))
-        .count();
+    let known = corpus_of("filter").iter().filter(|octets| filter::check(octets)).count();
     assert!(known >= 4, "{known}");
 }
 
 #[test]
 fn corpus_of_dynamic_types() {
-    let known: usize = corpus_of("dynamic")
-        .iter()
-        .map(|octets| dynamic::check(octets))
-        .sum();
+    let known: usize = corpus_of("dynamic").iter().map(|octets| dynamic::check(octets)).sum();
     assert!(known >= 3, "{known}");
 }
 
 #[test]
 fn corpus_of_rtps_1_0() {
     // The corpus must not consist of errors only.
-    let known = corpus_of("rtps1")
-        .iter()
-        .filter(|octets| v1::check(octets))
-        .count();
+    let known = corpus_of("rtps1").iter().filter(|octets| v1::check(octets)).count();
     assert!(known >= 12, "{known}");
 }
 
@@ -88,11 +74,7 @@ fn captured(name: &str) -> Vec<Vec<u8>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/captures");
     let octets = std::fs::read(path.join(name)).expect("a capture");
     let (head, mut records) = octets.split_at(24);
-    assert_eq!(
-        head[..4],
-        [0xD4, 0xC3, 0xB2, 0xA1],
-        "little-endian, microseconds"
-    );
+    assert_eq!(head[..4], [0xD4, 0xC3, 0xB2, 0xA1], "little-endian, microseconds");
     let mut datagrams = Vec::new();
     while let Some((record, rest)) = records.split_at_checked(16) {
         let len = u32::from_le_bytes([record[8], record[9], record[10], record[11]]);

@@ -28,14 +28,8 @@ fn check_object(octets: &[u8]) -> bool {
     };
     let mut again = Library::default();
     let description = Description::of(&kind);
-    for (hash, object) in description
-        .objects
-        .iter()
-        .filter(|(hash, _)| hash.is_complete)
-    {
-        again
-            .insert(*hash, object)
-            .expect("own descriptions are read");
+    for (hash, object) in description.objects.iter().filter(|(hash, _)| hash.is_complete) {
+        again.insert(*hash, object).expect("own descriptions are read");
     }
     let (root, _) = description.objects.last().expect("a description");
     assert_eq!(again.structure(&TypeId::Hash(*root), "Fuzzed"), Ok(kind));

@@ -60,10 +60,7 @@ fn submessage(part: &Submessage<'_>) {
     if !write(&mut builder, part) {
         return;
     }
-    let again: Vec<_> = parse(&buffer)
-        .expect("what was written")
-        .submessages()
-        .collect();
+    let again: Vec<_> = parse(&buffer).expect("what was written").submessages().collect();
     assert_eq!(format!("{again:?}"), format!("[Ok({part:?})]"));
 }
 

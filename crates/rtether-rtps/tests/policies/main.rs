@@ -24,19 +24,12 @@ struct Plant {
 }
 
 fn qos() -> Qos {
-    Qos {
-        reliability: Reliability::Reliable,
-        history: History::KeepAll,
-        ..Qos::writer()
-    }
+    Qos { reliability: Reliability::Reliable, history: History::KeepAll, ..Qos::writer() }
 }
 
 impl Plant {
     fn new(offered: &[Qos], requested: Qos, loss: u64, filter: Option<NewFilter<'_>>) -> Self {
-        let faults = Faults {
-            loss,
-            ..Faults::default()
-        };
+        let faults = Faults { loss, ..Faults::default() };
         let mut net = Net::new(offered.len() + 1, 1, faults);
         for host in 0..=offered.len() {
             // Long enough that no lease expires.
@@ -44,21 +37,14 @@ impl Plant {
         }
         let one = net.hosts[0].as_mut().unwrap();
         let (now, participant) = (one.clock(net.now), &mut one.participant);
-        let options = SubscriptionOptions {
-            filter,
-            subscriber: None,
-        };
+        let options = SubscriptionOptions { filter, subscriber: None };
         let subscription = Subscription::open(participant, now, "t", requested, options).unwrap();
         let mut publications = Vec::new();
         for (host, qos) in offered.iter().enumerate() {
             let (now, participant) = net.at(host + 1);
             publications.push(Publication::create(participant, now, "t", qos.clone()).unwrap());
         }
-        let mut this = Self {
-            net,
-            publications,
-            subscription,
-        };
+        let mut this = Self { net, publications, subscription };
         this.net.run_for(2_000);
         this
     }
@@ -81,10 +67,7 @@ impl Plant {
 
     fn write(&mut self, number: usize, x: i32) {
         let (now, participant) = self.net.at(number + 1);
-        let shape = ShapeType {
-            x,
-            ..ShapeType::default()
-        };
+        let shape = ShapeType { x, ..ShapeType::default() };
         let publication = &mut self.publications[number];
         publication.publish(participant, now, &shape).unwrap();
         self.net.run(number + 1);
@@ -131,10 +114,7 @@ fn who_no_longer_fits_is_unmatched_and_comes_back() {
         assert_eq!(plant.told(1), ["matched"]);
         plant.write(0, 1);
         // Different partitions are not a mismatch.
-        let elsewhere = Qos {
-            partitions: vec!["p".to_owned()],
-            ..qos()
-        };
+        let elsewhere = Qos { partitions: vec!["p".to_owned()], ..qos() };
         plant.set_writer(0, elsewhere.clone()).unwrap();
         plant.net.run_for(2_000);
         assert_eq!(plant.told(0), ["unmatched"], "loss {loss}");
@@ -148,11 +128,8 @@ fn who_no_longer_fits_is_unmatched_and_comes_back() {
         plant.net.run_for(2_000);
         assert_eq!(plant.taken(), [1, 3], "loss {loss}");
         // A longer deadline than offered.
-        let asked = Qos {
-            partitions: vec!["p".to_owned()],
-            deadline: Duration::from_s(10),
-            ..qos()
-        };
+        let asked =
+            Qos { partitions: vec!["p".to_owned()], deadline: Duration::from_s(10), ..qos() };
         plant.set_reader(asked.clone()).unwrap();
         plant.net.run_for(2_000);
         let name = Policy::Deadline.name();
@@ -190,11 +167,7 @@ fn what_may_not_change_is_refused_with_its_name() {
 #[test]
 fn strength_that_changes_decides_who_is_heard() {
     // Oracle: D3; an owner that becomes weaker than another gives way when the other writes.
-    let of = |strength| Qos {
-        ownership: Ownership::Exclusive,
-        strength,
-        ..qos()
-    };
+    let of = |strength| Qos { ownership: Ownership::Exclusive, strength, ..qos() };
     let mut plant = Plant::new(&[of(2), of(1)], of(0), 0, None);
     plant.write(0, 1);
     plant.write(1, 2);
@@ -210,10 +183,7 @@ fn strength_that_changes_decides_who_is_heard() {
 fn times_that_change_hold_from_then_on() {
     let mut plant = Plant::new(&[qos()], qos(), 0, None);
     plant.write(0, 1);
-    let slow = Qos {
-        time_based_filter: Duration::from_s(1),
-        ..qos()
-    };
+    let slow = Qos { time_based_filter: Duration::from_s(1), ..qos() };
     plant.set_reader(slow).unwrap();
     plant.write(0, 2);
     plant.write(0, 3);
@@ -223,10 +193,7 @@ fn times_that_change_hold_from_then_on() {
     // A deadline that is added later can be missed.
     let (_, participant) = plant.net.at(1);
     while participant.poll_event().is_some() {}
-    let due = Qos {
-        deadline: Duration::from_ms(400),
-        ..qos()
-    };
+    let due = Qos { deadline: Duration::from_ms(400), ..qos() };
     plant.set_writer(0, due).unwrap();
     plant.net.run_for(1_000);
     let (_, participant) = plant.net.at(1);
@@ -254,10 +221,9 @@ fn parameters_of_filters_change() {
     set(&mut plant, &["1"]).unwrap();
     plant.net.run_for(100);
     plant.write(0, 6);
-    for (parameters, kind) in [
-        (&[][..], FilterErrorKind::Parameter(0)),
-        (&["'a'"], FilterErrorKind::Mismatch),
-    ] {
+    for (parameters, kind) in
+        [(&[][..], FilterErrorKind::Parameter(0)), (&["'a'"], FilterErrorKind::Mismatch)]
+    {
         match set(&mut plant, parameters) {
             Err(ChangeError::Filter(error)) => assert_eq!(error.kind, kind),
             other => panic!("{other:?}"),
@@ -271,10 +237,7 @@ fn parameters_of_filters_change() {
 /// prioritized topic do not wait for answers that do; announcements have none.
 #[test]
 fn acknowledgements_have_the_priority_of_their_reader() {
-    let of = |transport_priority| Qos {
-        transport_priority,
-        ..qos()
-    };
+    let of = |transport_priority| Qos { transport_priority, ..qos() };
     let mut plant = Plant::new(&[of(46)], of(40), 0, None);
     plant.write(0, 1);
     assert_eq!(plant.taken(), [1]);

@@ -32,9 +32,7 @@ fn config(role: Role, own: Ipv4Addr, number: u32) -> Config {
     };
     config.metatraffic_unicast = vec![Locator::udp(own, port)];
     if role == Role::Application {
-        config
-            .default_unicast
-            .clone_from(&config.metatraffic_unicast);
+        config.default_unicast.clone_from(&config.metatraffic_unicast);
         config.announce_to = vec![Locator::udp(Ipv4Addr::LOCALHOST, manager)];
     }
     config.networks = vec![(Ipv4Addr::new(10, 0, 1, 0), 24)];
@@ -60,11 +58,7 @@ fn host(applications: usize) -> Net {
 }
 
 fn qos(reliability: Reliability) -> Qos {
-    Qos {
-        reliability,
-        history: History::KeepAll,
-        ..Qos::writer()
-    }
+    Qos { reliability, history: History::KeepAll, ..Qos::writer() }
 }
 
 fn strong(strength: i32, persistence: Duration) -> Qos {
@@ -98,11 +92,7 @@ fn write(
     octets: usize,
 ) {
     let (clock, participant) = net.at(at);
-    let value = Ping {
-        sequence,
-        payload: vec![5; octets],
-        ..Ping::default()
-    };
+    let value = Ping { sequence, payload: vec![5; octets], ..Ping::default() };
     publication.publish(participant, clock, &value).unwrap();
     net.run(at);
 }
@@ -182,17 +172,10 @@ fn a_large_sample_is_one_datagram_and_a_larger_one_is_refused() {
     write(&mut net, 0, &mut writer, 1, 60_000);
     net.run_for(200);
     assert_eq!(taken(&mut net, 1, &mut reader), [1]);
-    assert_eq!(
-        SAMPLE_MAX_V1 - 4 + ISSUE_HEADS + 28,
-        65_507,
-        "with a heartbeat"
-    );
+    assert_eq!(SAMPLE_MAX_V1 - 4 + ISSUE_HEADS + 28, 65_507, "with a heartbeat");
     let now = net.now;
     let one = net.hosts[0].as_mut().unwrap();
-    let value = Ping {
-        payload: vec![0; SAMPLE_MAX_V1],
-        ..Ping::default()
-    };
+    let value = Ping { payload: vec![0; SAMPLE_MAX_V1], ..Ping::default() };
     let clock = one.clock(now);
     let refused = writer.publish(&mut one.participant, clock, &value);
     assert!(refused.is_err());
@@ -352,10 +335,7 @@ fn who_is_reported_by_a_manager_proves_its_address_itself() {
     assert!(heard < 100_000, "{heard}");
     let ([out, heard], taken) = sent_to_the_second(false);
     println!("{out} octets out, {heard} octets in");
-    assert!(
-        out <= 3 * heard && taken == 0,
-        "{out} octets, {heard} octets"
-    );
+    assert!(out <= 3 * heard && taken == 0, "{out} octets, {heard} octets");
 }
 
 #[test]

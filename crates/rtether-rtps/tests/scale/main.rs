@@ -97,11 +97,7 @@ fn measure(hosts: usize) -> Figures {
         net.octets / pairs,
         began.elapsed().as_millis()
     );
-    Figures {
-        matched_ms,
-        datagrams: net.sent,
-        octets: net.octets,
-    }
+    Figures { matched_ms, datagrams: net.sent, octets: net.octets }
 }
 
 fn check(sizes: &[usize]) {

@@ -48,19 +48,12 @@ fn run(separates: bool, colors: usize, requested: &[Qos], seed: u64) -> Outcome 
     net.start(0, |config| config.announce_period = Duration::from_s(100));
     let one = net.hosts[0].as_mut().unwrap();
     let (now, participant) = (one.clock(net.now), &mut one.participant);
-    let options = PublicationOptions {
-        separates,
-        ..PublicationOptions::default()
-    };
+    let options = PublicationOptions { separates, ..PublicationOptions::default() };
     let qos = Qos::writer();
     let publication = Publication::<ShapeType>::open(participant, now, "t", qos, options);
     let mut publication = publication.unwrap();
-    let mut outcome = Outcome {
-        had: vec![Had::new(); requested.len()],
-        last: BTreeMap::new(),
-        sent: 0,
-        ms: 0,
-    };
+    let mut outcome =
+        Outcome { had: vec![Had::new(); requested.len()], last: BTreeMap::new(), sent: 0, ms: 0 };
     let until = 500 * MS;
     while net.step(until).is_some() {}
     let (start, sent) = (net.now, net.sent);
@@ -70,11 +63,7 @@ fn run(separates: bool, colors: usize, requested: &[Qos], seed: u64) -> Outcome 
         if net.now < start + 1_000 * MS {
             x += 1;
             let color = COLORS[usize::try_from(random.below(3)).unwrap() % colors];
-            let shape = ShapeType {
-                color: color.to_owned(),
-                x,
-                ..ShapeType::default()
-            };
+            let shape = ShapeType { color: color.to_owned(), x, ..ShapeType::default() };
             outcome.last.insert(color.to_owned(), x);
             let (now, participant) = net.at(0);
             publication.publish(participant, now, &shape).unwrap();
@@ -97,11 +86,7 @@ fn run(separates: bool, colors: usize, requested: &[Qos], seed: u64) -> Outcome 
 }
 
 fn requested(reliability: Reliability, separation_ms: i64) -> Qos {
-    Qos {
-        reliability,
-        time_based_filter: Duration::from_ms(separation_ms),
-        ..Qos::reader()
-    }
+    Qos { reliability, time_based_filter: Duration::from_ms(separation_ms), ..Qos::reader() }
 }
 
 /// Checks the samples given to one subscription.
@@ -127,11 +112,7 @@ fn traffic_is_saved_and_the_last_value_comes() {
             check(&some.had[0], &some.last, "some");
             assert!(all.sent >= 250, "{}", all.sent);
             let most = colors * usize::try_from(some.ms / SEPARATION + 1).unwrap();
-            assert!(
-                some.sent <= u64::try_from(most).unwrap(),
-                "{} of {most}",
-                some.sent
-            );
+            assert!(some.sent <= u64::try_from(most).unwrap(), "{} of {most}", some.sent);
         }
     }
 }

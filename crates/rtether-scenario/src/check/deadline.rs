@@ -137,9 +137,7 @@ fn path_time(network: &Network, hops: &[Hop], frame: Bytes) -> Duration {
         }
         let cuts = network.switch(hop.ingress.node).is_some_and(|switch| {
             sum += switch.latency;
-            let next = hops
-                .get(at + 1)
-                .map(|next| network.links[next.link.index()].rate);
+            let next = hops.get(at + 1).map(|next| network.links[next.link.index()].rate);
             switch.mode == ForwardingMode::CutThrough && next.is_some_and(|next| next <= link.rate)
         });
         sum += if cuts {

@@ -31,20 +31,14 @@ impl Domains {
     /// Finds the collision domains of a network.
     pub fn new(network: &Network) -> Self {
         let at_hub = links_at_hubs(network);
-        let mut domains = Self {
-            of_link: vec![None; network.links.len()],
-            list: Vec::new(),
-        };
+        let mut domains = Self { of_link: vec![None; network.links.len()], list: Vec::new() };
         for (first, link) in network.iter_links() {
             let known = domains.of_link[first.index()].is_some();
             if known || link.standby || !network.is_half_duplex(link) {
                 continue;
             }
-            let mut domain = Domain {
-                hubs: BTreeSet::new(),
-                links: BTreeSet::new(),
-                rate: link.rate,
-            };
+            let mut domain =
+                Domain { hubs: BTreeSet::new(), links: BTreeSet::new(), rate: link.rate };
             let mut open = vec![first];
             while let Some(id) = open.pop() {
                 if !domain.links.insert(id) {
@@ -143,10 +137,7 @@ fn check_length(reader: &mut Reader<'_>, plant: &Plant, domain: &Domain) {
     if length * 2 < slot {
         return;
     }
-    let (a, b) = (
-        quote(&network.node(from).name),
-        quote(&network.node(to).name),
-    );
+    let (a, b) = (quote(&network.node(from).name), quote(&network.node(to).name));
     let (title, label, severity) = if length > slot {
         let title = format!("{a} and {b} are {length} apart, more than a slot");
         let label = format!("a slot at {} is {slot}", domain.rate);
@@ -156,14 +147,10 @@ fn check_length(reader: &mut Reader<'_>, plant: &Plant, domain: &Domain) {
         let label = format!("half a slot at {} is {}", domain.rate, slot / 2);
         (title, label, Severity::Warning)
     };
-    let mut diagnostic = Diagnostic::new(
-        &codes::SEGMENT_TOO_LONG,
-        title,
-        plant.link_spans[last.index()],
-        label,
-    )
-    .with_severity(severity)
-    .help("use shorter cables, or a switch between the two");
+    let mut diagnostic =
+        Diagnostic::new(&codes::SEGMENT_TOO_LONG, title, plant.link_spans[last.index()], label)
+            .with_severity(severity)
+            .help("use shorter cables, or a switch between the two");
     if first != last {
         diagnostic = diagnostic.also(plant.link_spans[first.index()], "the other end");
     }

@@ -13,12 +13,7 @@ pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant, index: usize, flow: 
     };
     let title = format!("flow {} cannot keep a gap", quote(&flow.name));
     reader.report(
-        Diagnostic::new(
-            &codes::CONFLICTING_KEYS,
-            title,
-            plant.flow_spans[index],
-            obstacle,
-        )
-        .help("remove `gap`, or what it cannot go with"),
+        Diagnostic::new(&codes::CONFLICTING_KEYS, title, plant.flow_spans[index], obstacle)
+            .help("remove `gap`, or what it cannot go with"),
     );
 }

@@ -128,13 +128,7 @@ fn frames<'a>(plant: &'a Plant, routing: &Routing, remarks: &'a [u8]) -> Vec<Fra
     for (number, flow) in (0..).zip(&plant.flows) {
         let is_group = flow.delivery == Delivery::Multicast;
         let mut add = |from, to, receiver, is_answer, ingress| {
-            let frame = FlowFrame {
-                flow,
-                number,
-                from,
-                to,
-                is_answer,
-            };
+            let frame = FlowFrame { flow, number, from, to, is_answer };
             list.push(Frame {
                 flow,
                 from,
@@ -147,21 +141,11 @@ fn frames<'a>(plant: &'a Plant, routing: &Routing, remarks: &'a [u8]) -> Vec<Fra
             });
         };
         for &listener in &flow.listeners {
-            let there = routing
-                .flow_paths(network, flow, listener)
-                .unwrap_or_default();
+            let there = routing.flow_paths(network, flow, listener).unwrap_or_default();
             let ports = there.iter().flatten().map(|hop| hop.ingress).collect();
-            add(
-                flow.talker,
-                (!is_group).then_some(listener),
-                listener,
-                false,
-                ports,
-            );
+            add(flow.talker, (!is_group).then_some(listener), listener, false, ports);
             if flow.reply.is_some() || flow.is_acknowledged() {
-                let back = routing
-                    .answer_paths(network, flow, listener)
-                    .unwrap_or_default();
+                let back = routing.answer_paths(network, flow, listener).unwrap_or_default();
                 let ports = back.iter().flatten().map(|hop| hop.ingress).collect();
                 add(listener, Some(flow.talker), flow.talker, true, ports);
             }
@@ -225,15 +209,10 @@ fn is_flooded(plant: &Plant) -> bool {
 /// Returns whether a rule may decide on frames that belong to no flow: address resolution, and requests
 /// for channels.
 fn is_for_others(plant: &Plant, headers: &HeaderMatch) -> bool {
-    let over_ip = HeaderMatch {
-        ethertype: None,
-        ..*headers
-    } != HeaderMatch::default();
+    let over_ip = HeaderMatch { ethertype: None, ..*headers } != HeaderMatch::default();
     let network = &plant.network;
     let arp = network.resolves_addresses()
-        && headers
-            .ethertype
-            .is_none_or(|own| own == Encapsulation::Arp.ethertype());
+        && headers.ethertype.is_none_or(|own| own == Encapsulation::Arp.ethertype());
     !over_ip && (arp || network.admission.is_some())
 }
 
@@ -242,11 +221,7 @@ fn fits(headers: &HeaderMatch, frame: &Frame<'_>) -> Option<bool> {
     let mut wanted = *headers;
     if frame.is_loose {
         // Participants of RTPS choose ports, and address groups.
-        (
-            wanted.source_port,
-            wanted.destination_port,
-            wanted.destination,
-        ) = (None, None, None);
+        (wanted.source_port, wanted.destination_port, wanted.destination) = (None, None, None);
     }
     if let Some(tos) = wanted.tos.filter(|_| frame.key.tos.is_some()) {
         // A switch on the way may give another code point.
@@ -266,55 +241,13 @@ fn fits(headers: &HeaderMatch, frame: &Frame<'_>) -> Option<bool> {
 fn lonely(headers: &HeaderMatch, frames: &[&Frame<'_>]) -> Option<&'static str> {
     let none = HeaderMatch::default();
     let one_by_one = [
-        (
-            "ethertype",
-            HeaderMatch {
-                ethertype: headers.ethertype,
-                ..none
-            },
-        ),
-        (
-            "dscp",
-            HeaderMatch {
-                tos: headers.tos,
-                ..none
-            },
-        ),
-        (
-            "protocol",
-            HeaderMatch {
-                protocol: headers.protocol,
-                ..none
-            },
-        ),
-        (
-            "from",
-            HeaderMatch {
-                source: headers.source,
-                ..none
-            },
-        ),
-        (
-            "to",
-            HeaderMatch {
-                destination: headers.destination,
-                ..none
-            },
-        ),
-        (
-            "source_port",
-            HeaderMatch {
-                source_port: headers.source_port,
-                ..none
-            },
-        ),
-        (
-            "port",
-            HeaderMatch {
-                destination_port: headers.destination_port,
-                ..none
-            },
-        ),
+        ("ethertype", HeaderMatch { ethertype: headers.ethertype, ..none }),
+        ("dscp", HeaderMatch { tos: headers.tos, ..none }),
+        ("protocol", HeaderMatch { protocol: headers.protocol, ..none }),
+        ("from", HeaderMatch { source: headers.source, ..none }),
+        ("to", HeaderMatch { destination: headers.destination, ..none }),
+        ("source_port", HeaderMatch { source_port: headers.source_port, ..none }),
+        ("port", HeaderMatch { destination_port: headers.destination_port, ..none }),
     ];
     let mut alone = one_by_one.into_iter();
     let found = alone.find(|(_, one)| !frames.iter().any(|frame| fits(one, frame).is_some()));
@@ -338,11 +271,7 @@ fn of_layer(plant: &Plant, own: &Ruled, frames: &[Frame<'_>]) -> Vec<Option<Idle
     let headers: Vec<&HeaderMatch> = layer.rules.iter().map(|rule| &rule.headers).collect();
     judge(plant, &headers, &here, |position, frame| {
         let is_overlooked = layer.icmp_unclassified && frame.key.is_icmp();
-        if is_overlooked {
-            None
-        } else {
-            fits(headers[position], frame)
-        }
+        if is_overlooked { None } else { fits(headers[position], frame) }
     })
 }
 
@@ -357,10 +286,7 @@ fn of_switch(
     let is_own = |port: u16| {
         let port = usize::from(port);
         if of_ports.is_empty() {
-            switch
-                .ports
-                .get(port)
-                .is_some_and(|port| port.ingress.is_none())
+            switch.ports.get(port).is_some_and(|port| port.ingress.is_none())
         } else {
             of_ports.contains(&port)
         }
@@ -371,10 +297,7 @@ fn of_switch(
         flooded || frame.is_loose || ports.any(|at| at.node == own.node && is_own(at.port))
     };
     let here: Vec<&Frame<'_>> = frames.iter().filter(comes_here).collect();
-    let first = switch
-        .ports
-        .get(of_ports.start)
-        .and_then(|port| port.ingress.as_ref());
+    let first = switch.ports.get(of_ports.start).and_then(|port| port.ingress.as_ref());
     let rules: &[IngressRule] = match first.filter(|_| !of_ports.is_empty()) {
         Some(rules) => rules,
         None => &switch.ingress,
@@ -447,10 +370,9 @@ fn one_dscp(kind: &NodeKind) -> Option<u8> {
     };
     let smoothing = station.layer.as_ref()?.smoother?;
     match smoothing.rule {
-        smoother::Rule::TypeOfService {
-            values: [one, other],
-            ..
-        } if one == other => Some(one >> 2),
+        smoother::Rule::TypeOfService { values: [one, other], .. } if one == other => {
+            Some(one >> 2)
+        }
         smoother::Rule::TypeOfService { .. } | smoother::Rule::Protocol(_) => None,
     }
 }
@@ -470,9 +392,7 @@ fn smoothers(reader: &mut Reader<'_>, plant: &Plant, frames: &[Frame<'_>]) {
             continue;
         };
         let names = stations.iter().take(8);
-        let names: Vec<String> = names
-            .map(|&id| quote(&plant.network.node(id).name))
-            .collect();
+        let names: Vec<String> = names.map(|&id| quote(&plant.network.node(id).name)).collect();
         let title = format!(
             "no packet of {} has DSCP {dscp}, which the smoother lets go first",
             names.join(", ")

@@ -65,11 +65,7 @@ pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant, paths: Paths<'_>, ov
             let total = totals.entry(resource).or_default();
             // Bulk and floods count apart from real-time traffic: TCP takes what is left.
             let is_other = matches!(flow.traffic, Traffic::Bulk(_) | Traffic::Flood { .. });
-            let slot = if !is_other {
-                &mut total.real_time
-            } else {
-                &mut total.other
-            };
+            let slot = if !is_other { &mut total.real_time } else { &mut total.other };
             *slot = slot.saturating_add(share);
         });
     }
@@ -165,11 +161,7 @@ fn on_link(network: &Network, way: &Way<'_>, hop: &Hop, frames: Frames) -> Durat
     let sender = network.end_station(way.from);
     let trailer = sender.and_then(|own| own.redundancy);
     let trailer = trailer.map_or(Bytes::ZERO, Redundancy::trailer);
-    let tag = if way.flow.tag.is_some() {
-        wire::TAG
-    } else {
-        Bytes::ZERO
-    };
+    let tag = if way.flow.tag.is_some() { wire::TAG } else { Bytes::ZERO };
     let rate = network.links[hop.link.index()].rate;
     frames.total(|frame| wire::occupancy(frame + tag + trailer, rate))
 }
@@ -284,10 +276,7 @@ fn describe(
             let domain = domains.get(number);
             let (place, span) = match (domain.hubs.first(), domain.links.first()) {
                 (Some(&hub), _) => (format!("hub {}", name(hub)), plant.node_spans[hub.index()]),
-                (None, link) => (
-                    "a half-duplex link".to_owned(),
-                    plant.link_spans[link?.index()],
-                ),
+                (None, link) => ("a half-duplex link".to_owned(), plant.link_spans[link?.index()]),
             };
             let rate = domain.rate;
             let title = format!("{place} has to carry {} of {rate}", carried(rate));
@@ -336,11 +325,7 @@ fn report(
         return;
     };
     let floods_only = total.real_time <= FULL;
-    let severity = if floods_only {
-        Severity::Warning
-    } else {
-        overload
-    };
+    let severity = if floods_only { Severity::Warning } else { overload };
     let mut diagnostic = Diagnostic::new(code, title, span, label).with_severity(severity);
     shares.sort_by_key(|&(share, id)| (std::cmp::Reverse(share), id));
     // A gap is that of one flow.
@@ -431,24 +416,15 @@ mod tests {
         let rule = |text: &str| format!("{{ from: plc, police: {text}, burst: 10 kB }}");
         assert_eq!(messages(&rule("8 Mbit/s"), FAST), "");
         let much = messages(&rule("9.9 Mbit/s"), FAST);
-        assert!(
-            much.contains("port 2 of switch `far` sends 10.03 Mbit/s"),
-            "{much}"
-        );
+        assert!(much.contains("port 2 of switch `far` sends 10.03 Mbit/s"), "{much}");
         let all = messages(&rule("8 Mbit/s, exceed: 0"), FAST);
-        assert!(
-            all.contains("port 2 of switch `far` sends 50.659 Mbit/s"),
-            "{all}"
-        );
+        assert!(all.contains("port 2 of switch `far` sends 50.659 Mbit/s"), "{all}");
         // A switch that does not classify ICMP lets all of it pass.
         let icmp = FAST.replace("size: 1472 B", "size: 1472 B, over: icmp");
         assert_eq!(messages(&rule("8 Mbit/s"), &icmp), "");
         let near = format!("icmp_unclassified: true, ingress: [{}]", rule("8 Mbit/s"));
         let all = messages_at(&near, &icmp);
-        assert!(
-            all.contains("port 2 of switch `far` sends 50.659 Mbit/s"),
-            "{all}"
-        );
+        assert!(all.contains("port 2 of switch `far` sends 50.659 Mbit/s"), "{all}");
         // Where frames of a priority may be policed, it is not known that the link has too much.
         assert_eq!(messages(&rule("8 Mbit/s, pcp: 3"), FAST), "");
     }
@@ -466,10 +442,7 @@ mod tests {
         let other = "{ to: drive, police: 9 Mbit/s, burst: 10 kB }";
         assert_eq!(messages(&format!("{one}, {other}"), &both), "");
         let none = messages("", &both);
-        assert!(
-            none.contains("port 2 of switch `far` sends 50.659 Mbit/s"),
-            "{none}"
-        );
+        assert!(none.contains("port 2 of switch `far` sends 50.659 Mbit/s"), "{none}");
     }
 
     /// Oracle: by hand. Answers of 1472 octets to requests that a policer takes away do not come: 1 of
@@ -479,9 +452,6 @@ mod tests {
         let polls = "- { name: polls, from: plc, to: drive, period: 100 us, size: 18 B, reply: { size: 1472 B } }\n";
         let all = messages("", polls);
         assert!(all.contains("`drive` sends 123.04 Mbit/s"), "{all}");
-        assert_eq!(
-            messages("{ from: plc, police: 400 kbit/s, burst: 64 B }", polls),
-            ""
-        );
+        assert_eq!(messages("{ from: plc, police: 400 kbit/s, burst: 64 B }", polls), "");
     }
 }

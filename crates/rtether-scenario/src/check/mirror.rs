@@ -11,13 +11,8 @@ pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant) -> Vec<NodeId> {
     let network = &plant.network;
     let mut behind = Vec::new();
     for (node, _) in network.iter_nodes() {
-        let mirror = network
-            .switch(node)
-            .and_then(|switch| switch.mirror.as_ref());
-        let Some(port) = mirror.map(|mirror| PortId {
-            node,
-            port: mirror.to,
-        }) else {
+        let mirror = network.switch(node).and_then(|switch| switch.mirror.as_ref());
+        let Some(port) = mirror.map(|mirror| PortId { node, port: mirror.to }) else {
             continue;
         };
         let numbered = network.links.iter().zip(&plant.link_spans);
@@ -43,10 +38,7 @@ pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant) -> Vec<NodeId> {
         let mut ends = core::iter::once(&flow.talker).chain(&flow.listeners);
         if let Some(end) = ends.find(|end| behind.contains(end)) {
             let title = format!("flow {} has an end behind a mirror port", quote(&flow.name));
-            let label = format!(
-                "{} looks on and takes no part",
-                quote(&network.node(*end).name)
-            );
+            let label = format!("{} looks on and takes no part", quote(&network.node(*end).name));
             reader.report(
                 Diagnostic::new(&codes::MIRROR_PORT, title, *span, label)
                     .help("link the station to another port"),

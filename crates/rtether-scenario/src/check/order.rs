@@ -86,9 +86,7 @@ fn by_default(plant: &Plant, node: NodeId) -> Option<(&Switch, QueueMap)> {
 /// Returns two priorities that both maps have in another order.
 fn pair(priorities: &BTreeSet<Pcp>, own: QueueMap, other: QueueMap) -> Option<(Pcp, Pcp)> {
     let order = |map: QueueMap, a: Pcp, b: Pcp| map.queue_of(a).cmp(&map.queue_of(b));
-    let pairs = priorities
-        .iter()
-        .flat_map(|&a| priorities.iter().map(move |&b| (a, b)));
+    let pairs = priorities.iter().flat_map(|&a| priorities.iter().map(move |&b| (a, b)));
     let mut pairs = pairs.filter(|(a, b)| a < b);
     pairs.find(|&(a, b)| order(own, a, b) != order(other, a, b))
 }
@@ -100,19 +98,12 @@ fn report(
     (own, recommended): (QueueMap, QueueMap),
     (a, b): (Pcp, Pcp),
 ) {
-    let [a, b] = if own.queue_of(a) < own.queue_of(b) {
-        [b, a]
-    } else {
-        [a, b]
-    };
+    let [a, b] = if own.queue_of(a) < own.queue_of(b) { [b, a] } else { [a, b] };
     let (above, below) = (a.get(), b.get());
     let is_equal = own.queue_of(a) == own.queue_of(b);
     let name = quote(&plant.network.node(node).name);
-    let how = if is_equal {
-        format!("in one queue with {below}")
-    } else {
-        format!("above {below}")
-    };
+    let how =
+        if is_equal { format!("in one queue with {below}") } else { format!("above {below}") };
     let title = format!("switch {name} has priority {above} {how}, unlike IEEE 802.1Q");
     let label = "flows of both pass it, and it has no `pcp_map`";
     let map = |map: QueueMap| {
@@ -127,9 +118,7 @@ fn report(
     ));
     let place = plant.node_spans[node.index()];
     reader.report(
-        Diagnostic::new(&codes::PRIORITY_ORDER, title, place, label)
-            .help(newer)
-            .help(older),
+        Diagnostic::new(&codes::PRIORITY_ORDER, title, place, label).help(newer).help(older),
     );
 }
 

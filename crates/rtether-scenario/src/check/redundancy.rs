@@ -26,10 +26,7 @@ pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant, routing: &Routing) {
             continue;
         };
         let name = quote(&plant.network.node(*end).name);
-        let title = format!(
-            "flow {} has a route and an end in two networks",
-            quote(&flow.name)
-        );
+        let title = format!("flow {} has a route and an end in two networks", quote(&flow.name));
         let label = format!("a route leads through one network, and {name} is in two");
         reader.report(
             Diagnostic::new(&codes::CONFLICTING_KEYS, title, span, label)
@@ -65,10 +62,7 @@ fn check_links(reader: &mut Reader<'_>, plant: &Plant, routing: &Routing, node: 
                 .help("use a switch in place of the hub, or remove `redundancy`"),
         );
     }
-    let hops: Vec<_> = routing
-        .hops_from(network, node)
-        .map(|hop| hop.ingress.node)
-        .collect();
+    let hops: Vec<_> = routing.hops_from(network, node).map(|hop| hop.ingress.node).collect();
     let &[one, other] = &hops[..] else { return };
     if one == other || routing.port_towards(one, other).is_some() {
         let [one_name, other_name] = [one, other].map(|node| quote(&network.node(node).name));

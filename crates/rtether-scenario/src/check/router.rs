@@ -21,10 +21,9 @@ pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant) {
                 format!("switch {} learns addresses", quote(&node.name)),
                 Help::from("remove `addresses: learning`").removes("addresses"),
             ),
-            NodeKind::EndStation(station) if station.arp.is_some() => (
-                format!("{} resolves addresses", quote(&node.name)),
-                Help::remove("arp"),
-            ),
+            NodeKind::EndStation(station) if station.arp.is_some() => {
+                (format!("{} resolves addresses", quote(&node.name)), Help::remove("arp"))
+            }
             NodeKind::Switch(_) | NodeKind::EndStation(_) | NodeKind::Hub(_) => continue,
         };
         let label = "behind a router all stations have its address";

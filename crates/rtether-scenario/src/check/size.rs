@@ -62,10 +62,7 @@ fn length(reader: &mut Reader<'_>, plant: &Plant, plan: &RunPlan, places: RunPla
         NodeKind::Hub(hub) => usize::from(hub.ports),
         NodeKind::EndStation(_) | NodeKind::Switch(_) => 0,
     });
-    let half = network
-        .links
-        .iter()
-        .filter(|link| link.duplex == Duplex::Half);
+    let half = network.links.iter().filter(|link| link.duplex == Duplex::Half);
     let sharing = at_hubs.sum::<usize>() + 2 * half.count();
     let parts = i64::try_from(PARTS.max(sharing)).unwrap_or(i64::MAX);
     let most = Duration::MAX / parts;

@@ -30,11 +30,7 @@ pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant, index: usize, flow: 
             // Without the key, DSCP is 0 (best effort).
             let entry = format!("dscp: {}", values[0] >> 2);
             let is_written = flow.dscp != 0;
-            let help = if is_written {
-                Help::write(entry)
-            } else {
-                Help::add(entry)
-            };
+            let help = if is_written { Help::write(entry) } else { Help::add(entry) };
             help.certain(false)
         }
         Rule::Protocol(_) => {
@@ -49,10 +45,7 @@ pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant, index: usize, flow: 
 fn held(plant: &Plant, node: NodeId, flow: &Flow) -> Option<Rule> {
     let layer = plant.network.end_station(node)?.layer.as_ref()?;
     let smoothing = layer.smoother.filter(|it| it.config.mode != Mode::None)?;
-    let is_bulk = classify(
-        smoothing.rule,
-        flow.dscp << 2,
-        flow.encapsulation.protocol()?,
-    ) == Class::Bulk;
+    let is_bulk =
+        classify(smoothing.rule, flow.dscp << 2, flow.encapsulation.protocol()?) == Class::Bulk;
     is_bulk.then_some(smoothing.rule)
 }

@@ -19,11 +19,8 @@ use parameters::Contract;
 pub(super) use parameters::{Parameters, parameters};
 
 /// The bay nodes: name, and the description used in classes.
-const BAY_NODES: [(&str, &str); 3] = [
-    ("bc", "bay controller"),
-    ("pu", "protection unit"),
-    ("du", "differential protection unit"),
-];
+const BAY_NODES: [(&str, &str); 3] =
+    [("bc", "bay controller"), ("pu", "protection unit"), ("du", "differential protection unit")];
 
 /// Ports left free at every switch, for nodes added by hand.
 const SPARE_PORTS: usize = 4;
@@ -48,12 +45,7 @@ impl Parameters {
 
 /// Adds nodes and links to the plant.
 pub(super) fn nodes(reader: &mut Reader<'_>, plant: &mut Plant, p: &Parameters, span: Span) {
-    let mut build = Build {
-        reader,
-        plant,
-        p,
-        span,
-    };
+    let mut build = Build { reader, plant, p, span };
     let bays = usize::try_from(p.bays).unwrap_or(0);
     let Some(top) = build.switch("top", bays + 2) else {
         return;
@@ -71,9 +63,7 @@ pub(super) fn nodes(reader: &mut Reader<'_>, plant: &mut Plant, p: &Parameters, 
         };
         let own = pisas.iter().map(|name| (name.as_str(), &p.stations.pisa));
         let bay_nodes = Parameters::bay_nodes_of(bay);
-        let others = bay_nodes
-            .iter()
-            .map(|(name, _)| (name.as_str(), &p.stations.bay));
+        let others = bay_nodes.iter().map(|(name, _)| (name.as_str(), &p.stations.bay));
         for (port, (name, station)) in (1u16..).zip(own.chain(others)) {
             if build.attach(name, station, switch, port).is_none() {
                 return;
@@ -116,12 +106,7 @@ impl Build<'_, '_> {
         let traffic = Traffic::periodic(stream.period, self.p.phase);
         let name = format!("{from} > {to}");
         let payload = stream.payload;
-        self.flow(
-            (name, class, from, to),
-            Encapsulation::Udp,
-            payload,
-            traffic,
-        );
+        self.flow((name, class, from, to), Encapsulation::Udp, payload, traffic);
         if let Some(flow) = self.plant.flows.last_mut() {
             flow.deadline = stream.deadline;
         }
@@ -137,31 +122,18 @@ impl Build<'_, '_> {
         size: Bytes,
         end: Duration,
     ) {
-        let Some(files) = self
-            .p
-            .files
-            .as_ref()
-            .filter(|_| at < end && size > Bytes::ZERO)
-        else {
+        let Some(files) = self.p.files.as_ref().filter(|_| at < end && size > Bytes::ZERO) else {
             return;
         };
         let tcp = files.tcp;
         let traffic = Traffic::Bulk(Bulk {
             bursts: None,
-            transfers: vec![Transfer {
-                start: at,
-                size: Some(size),
-            }],
+            transfers: vec![Transfer { start: at, size: Some(size) }],
             rate: None,
             tcp,
         });
         let name = format!("file {from} > {to}");
-        self.flow(
-            (name, class, from, to),
-            Encapsulation::Tcp,
-            tcp.segment,
-            traffic,
-        );
+        self.flow((name, class, from, to), Encapsulation::Tcp, tcp.segment, traffic);
     }
 
     fn flow(
@@ -200,12 +172,7 @@ pub(super) fn flows(
     span: Span,
     run: &RunPlan,
 ) {
-    let mut build = Build {
-        reader,
-        plant,
-        p,
-        span,
-    };
+    let mut build = Build { reader, plant, p, span };
     for bay in 1..=p.bays {
         streams(&mut build, bay);
     }
@@ -223,25 +190,11 @@ pub(super) fn flows(
             build.file("file to pisa", "server", &pisa, at, files.size, end);
         }
         for (node, _) in Parameters::bay_nodes_of(bay) {
-            build.file(
-                "file to bay node",
-                "server",
-                &node,
-                files.bay_at,
-                files.size,
-                end,
-            );
+            build.file("file to bay node", "server", &node, files.bay_at, files.size, end);
         }
     }
     let uploader = format!("{}.ct2", bay_name(1));
-    build.file(
-        "file from pisa",
-        &uploader,
-        "server",
-        files.upload_at,
-        files.upload,
-        end,
-    );
+    build.file("file from pisa", &uploader, "server", files.upload_at, files.upload, end);
 }
 
 /// Adds the streams of one bay.

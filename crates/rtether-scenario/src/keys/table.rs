@@ -47,14 +47,7 @@ const fn key(
     example: &'static str,
     description: &'static str,
 ) -> Key {
-    Key {
-        name,
-        kind,
-        presence,
-        description,
-        example,
-        is_memory: false,
-    }
+    Key { name, kind, presence, description, example, is_memory: false }
 }
 
 /// A key that limits a memory.
@@ -65,14 +58,7 @@ const fn memory(
     example: &'static str,
     description: &'static str,
 ) -> Key {
-    Key {
-        name,
-        kind,
-        presence,
-        description,
-        example,
-        is_memory: true,
-    }
+    Key { name, kind, presence, description, example, is_memory: true }
 }
 
 /// A key whose value is a word, the first one by default.
@@ -138,13 +124,8 @@ pub(crate) static SECTIONS: &[&Section] = &[
     &SUBSTATION,
 ];
 
-const VERSION_KEY: Key = key(
-    "rtether",
-    Kind::Count { min: 1, max: 1 },
-    Required,
-    "1",
-    "Version of the format.",
-);
+const VERSION_KEY: Key =
+    key("rtether", Kind::Count { min: 1, max: 1 }, Required, "1", "Version of the format.");
 
 pub(crate) static SCENARIO: Section = Section {
     name: "scenario",
@@ -249,13 +230,7 @@ pub(crate) static SCENARIO: Section = Section {
             "[{ flow: setpoint, at: [150 us] }]",
             "When flows release their first packets, generated flows too, where that would be drawn: only times that their traffic allows, so that no bound depends on it. `check --adversarial` finds such times.",
         ),
-        key(
-            "run",
-            Kind::One(&RUN),
-            Optional,
-            "{ for: 10 s, seeds: 8 }",
-            "How to simulate.",
-        ),
+        key("run", Kind::One(&RUN), Optional, "{ for: 10 s, seeds: 8 }", "How to simulate."),
         key(
             PROVED.key,
             Kind::Any(&[Kind::Word(&PROVED), Kind::List(&ACCEPT)]),
@@ -271,13 +246,7 @@ pub(crate) static ASSUMED: Section = Section {
     noun: "an assumption",
     description: "A value of the scenario that is assumed. The assumption ends when the value is written: it counts as long as the value at its path is this one, and stands in the same file. A value under `changes` of another file, or of `--set`, ends it, even if it is the same.",
     keys: &[
-        key(
-            "is",
-            Kind::Value,
-            Required,
-            "10 us",
-            "The value, as it stands at the path.",
-        ),
+        key("is", Kind::Value, Required, "10 us", "The value, as it stands at the path."),
         key(
             "why",
             Kind::Text,
@@ -303,10 +272,8 @@ pub(crate) static PROVED: Words<fn() -> Requirement> =
     Words::new("accept", &[("proved", Requirement::proved_for_all)]);
 
 /// How an overload is reported.
-pub(crate) static OVERLOAD: Words<Severity> = Words::new(
-    "overload",
-    &[("refuse", Severity::Error), ("allow", Severity::Warning)],
-);
+pub(crate) static OVERLOAD: Words<Severity> =
+    Words::new("overload", &[("refuse", Severity::Error), ("allow", Severity::Warning)]);
 
 /// Limits with a name, of `sim`, `live` and `bound`.
 pub(crate) static DEADLINE: Words<Limit> = Words::new("bound", &[("deadline", Limit::Deadline)]);
@@ -348,36 +315,18 @@ pub(crate) static RUN: Section = Section {
     noun: "a run",
     description: "How to simulate. A seed fixes every result.",
     keys: &[
-        key(
-            "for",
-            TIME,
-            Default("10 s"),
-            "10 s",
-            "Simulated time of one run, warm-up included.",
-        ),
-        key(
-            "warmup",
-            TIME,
-            Default("0 s"),
-            "1 s",
-            "Start of every run that does not count.",
-        ),
+        key("for", TIME, Default("10 s"), "10 s", "Simulated time of one run, warm-up included."),
+        key("warmup", TIME, Default("0 s"), "1 s", "Start of every run that does not count."),
         key(
             "seeds",
-            Kind::Count {
-                min: 1,
-                max: 1_000_000,
-            },
+            Kind::Count { min: 1, max: 1_000_000 },
             Default("1"),
             "32",
             "Number of runs, each with its own seed. All together may take some ten days of plant time.",
         ),
         key(
             "seed",
-            Kind::Count {
-                min: 0,
-                max: u64::MAX >> 1,
-            },
+            Kind::Count { min: 0, max: u64::MAX >> 1 },
             Default("1"),
             "48151",
             "Seed of the first run; the others follow.",
@@ -396,11 +345,7 @@ pub(crate) static RUN: Section = Section {
             "[{ name: quiet, from: 0 s }, { name: upload, from: 4 s }]",
             "Stages of the run, in order of time, each with its own figures of every flow; 20 at most, and 100 000 figures of streams in all. A packet belongs to the stage in which it was released.",
         ),
-        choice(
-            &OVERLOAD,
-            "allow",
-            "Whether a plant may have more to carry than it can.",
-        ),
+        choice(&OVERLOAD, "allow", "Whether a plant may have more to carry than it can."),
     ],
 };
 
@@ -409,13 +354,7 @@ pub(crate) static STAGE: Section = Section {
     noun: "a stage",
     description: "A part of the run with figures of its own; it lasts until the next stage begins.",
     keys: &[
-        key(
-            "name",
-            Kind::Text,
-            Required,
-            "upload",
-            "Its name in results.",
-        ),
+        key("name", Kind::Text, Required, "upload", "Its name in results."),
         key("from", TIME, Required, "4 s", "When it begins."),
     ],
 };
@@ -466,13 +405,7 @@ pub(crate) static ACCEPT: Section = Section {
         ),
         key(
             "lost",
-            Kind::Any(&[
-                Kind::Count {
-                    min: 0,
-                    max: MOST_LOST,
-                },
-                RATIO,
-            ]),
+            Kind::Any(&[Kind::Count { min: 0, max: MOST_LOST }, RATIO]),
             Optional,
             "0",
             "Packets that may be lost, over all runs: a whole number of them, or a share of those sent, such as `1 %`. Judged as simulated and, with `rtether live` and `rtether check --live`, as measured.",

@@ -30,11 +30,7 @@ impl<T: Clone> Words<T> {
     /// Returns what a text means, if it is one of the words.
     pub(crate) fn find(&self, text: &str, span: Span) -> Option<Word<T>> {
         let (text, means) = self.words.iter().find(|(word, _)| *word == text)?;
-        Some(Word {
-            text,
-            means: means.clone(),
-            span,
-        })
+        Some(Word { text, means: means.clone(), span })
     }
 
     pub(crate) fn means(&self, text: &str) -> Option<T> {

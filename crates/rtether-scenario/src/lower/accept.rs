@@ -55,10 +55,7 @@ pub(crate) fn accept(
                 .quantity(&fields, "missed", Quantity::Ratio)
                 .map(|ratio| ratio.value),
         };
-        if !["sim", "live", "bound", "lost", "missed"]
-            .iter()
-            .any(|key| fields.has(key))
-        {
+        if !["sim", "live", "bound", "lost", "missed"].iter().any(|key| fields.has(key)) {
             let title = "this line of `accept` requires nothing";
             let label = "belongs to this";
             reader.report(
@@ -120,9 +117,7 @@ fn check_summand(reader: &mut Reader<'_>, plant: &Plant, name: &str, span: Span)
         let title = format!("no flow is named {}", quote(name));
         let label = "a `sum` takes names, not patterns";
         let names = plant.flows.iter().map(|flow| flow.name.as_str());
-        let near = (!reader.sink.is_full())
-            .then(|| suggest::nearest_name(name, names))
-            .flatten();
+        let near = (!reader.sink.is_full()).then(|| suggest::nearest_name(name, names)).flatten();
         let help = near.map_or_else(|| "write the `name` of a flow".into(), Help::did_you_mean);
         reader.report(Diagnostic::new(&codes::UNMATCHED_ACCEPT, title, span, label).help(help));
         return;
@@ -150,11 +145,7 @@ fn check_use(
     if requirement.flow.matches('*').count() > MOST_STARS {
         return;
     }
-    let flows: Vec<&Flow> = plant
-        .flows
-        .iter()
-        .filter(|flow| requirement.matches(flow))
-        .collect();
+    let flows: Vec<&Flow> = plant.flows.iter().filter(|flow| requirement.matches(flow)).collect();
     if flows.is_empty() {
         return;
     }
@@ -162,10 +153,7 @@ fn check_use(
         let Some(span) = fields.key_span(key) else {
             return;
         };
-        let title = format!(
-            "`{key}` applies to no flow that {} matches",
-            quote(&requirement.flow)
-        );
+        let title = format!("`{key}` applies to no flow that {} matches", quote(&requirement.flow));
         let label = format!("none of them {lacks}");
         reader.report(Diagnostic::new(&codes::IDLE_REQUIREMENT, title, span, label).help(help));
     };
@@ -197,19 +185,12 @@ fn check_use(
 
 /// Warns once about all deadlines that no line of `accept` judges.
 fn check_deadlines(reader: &mut Reader<'_>, plant: &Plant, accept: &[Requirement]) {
-    if accept
-        .iter()
-        .any(|line| line.flow.matches('*').count() > MOST_STARS)
-    {
+    if accept.iter().any(|line| line.flow.matches('*').count() > MOST_STARS) {
         return;
     }
-    let mut ignored = plant
-        .flows
-        .iter()
-        .zip(&plant.flow_spans)
-        .filter(|(flow, _)| {
-            flow.deadline.is_some() && !accept.iter().any(|line| line.judges_deadline(flow))
-        });
+    let mut ignored = plant.flows.iter().zip(&plant.flow_spans).filter(|(flow, _)| {
+        flow.deadline.is_some() && !accept.iter().any(|line| line.judges_deadline(flow))
+    });
     let Some((flow, &span)) = ignored.next() else {
         return;
     };
@@ -232,12 +213,7 @@ fn check_match(reader: &mut Reader<'_>, plant: &Plant, requirement: &Requirement
     if flow.value.matches('*').count() > MOST_STARS {
         let title = format!("{} has more than three `*`", quote(flow.value));
         let label = "name the flows more closely";
-        reader.report(Diagnostic::new(
-            &codes::VALUE_OUT_OF_RANGE,
-            title,
-            flow.span,
-            label,
-        ));
+        reader.report(Diagnostic::new(&codes::VALUE_OUT_OF_RANGE, title, flow.span, label));
         return;
     }
     if plant.flows.iter().any(|f| requirement.matches(f)) {
@@ -248,9 +224,7 @@ fn check_match(reader: &mut Reader<'_>, plant: &Plant, requirement: &Requirement
         .iter()
         .flat_map(|flow: &Flow| [flow.name.as_str(), flow.class.as_str()])
         .filter(|name| !name.is_empty());
-    let near = (!reader.sink.is_full())
-        .then(|| suggest::nearest_name(flow.value, names))
-        .flatten();
+    let near = (!reader.sink.is_full()).then(|| suggest::nearest_name(flow.value, names)).flatten();
     let title = format!("no flow matches {}", quote(flow.value));
     let label = "this line would judge nothing";
     let help = near.map(|near| Help::did_you_mean(format!("flow: {near}")));
@@ -281,10 +255,7 @@ fn statistics(reader: &mut Reader<'_>, fields: &Fields<'_>, key: &str) -> Vec<(S
     };
     let Data::Map(entries) = &entry.value.data else {
         let limit = limit(reader, fields, key);
-        return limit
-            .map(|limit| (Statistic::Max, limit))
-            .into_iter()
-            .collect();
+        return limit.map(|limit| (Statistic::Max, limit)).into_iter().collect();
     };
     let mut list = Vec::new();
     for entry in entries {
@@ -351,8 +322,5 @@ fn statistic(name: &str) -> Option<Statistic> {
     }
     let scale = 10u64.pow(u32::try_from(fraction.len()).ok()?);
     let part: u64 = format!("{whole_part}{fraction}").parse().ok()?;
-    (part > 0).then_some(Statistic::Quantile {
-        part,
-        whole: 100 * scale,
-    })
+    (part > 0).then_some(Statistic::Quantile { part, whole: 100 * scale })
 }

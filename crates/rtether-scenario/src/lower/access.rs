@@ -152,11 +152,8 @@ fn misplaced(reader: &mut Reader<'_>, fields: &Fields<'_>, kind: SchemeKind) {
         SchemeKind::DemandPriority => &["signalling", "promotion"],
         SchemeKind::Summation => &["cycle", "master", "pass"],
     };
-    let common: &[&str] = if kind == SchemeKind::CsmaCd {
-        &[]
-    } else {
-        &["scheme", "others", "lost", "silent"]
-    };
+    let common: &[&str] =
+        if kind == SchemeKind::CsmaCd { &[] } else { &["scheme", "others", "lost", "silent"] };
     let is_known = |key: &&str| own.contains(key) || common.contains(key);
     let foreign: Vec<&str> = ACCESS.names().filter(|key| !is_known(key)).collect();
     reader.misplaced(fields, &foreign, &what);
@@ -183,16 +180,10 @@ fn messages(
         let size = reader.size(&inner, "size").map(|size| size.value);
         let every = reader.count(&inner, "every");
         let every = every.map_or(1, |own| u32::try_from(own.value).unwrap_or(1));
-        let own = (0u32..)
-            .zip(members)
-            .find(|(_, own)| Some(own.node) == node);
+        let own = (0u32..).zip(members).find(|(_, own)| Some(own.node) == node);
         if let (true, Some((member, own))) = (given, own) {
             let size = size.unwrap_or(own.largest[usize::from(REAL_TIME)]);
-            ftt.messages.push(Synchronous {
-                member,
-                size,
-                every,
-            });
+            ftt.messages.push(Synchronous { member, size, every });
         }
     }
 }
@@ -252,19 +243,15 @@ impl Named<'_> {
     fn find(&self, reader: &mut Reader<'_>, name: &str, span: Span) -> Option<NodeId> {
         let role = "on this medium";
         let proposal = "under `nodes`";
-        let node = self
-            .plant
-            .node_or_report(reader, name, span, role, proposal)?;
+        let node = self.plant.node_or_report(reader, name, span, role, proposal)?;
         if self.domain.nodes.contains(&node) {
             return Some(node);
         }
         let title = format!("{} is not on the medium of this hub", quote(name));
         let label = "a scheme is for the nodes that share a medium";
         let own = self.domain.nodes.iter();
-        let own: Vec<String> = own
-            .take(5)
-            .map(|node| quote(&self.plant.network.node(*node).name))
-            .collect();
+        let own: Vec<String> =
+            own.take(5).map(|node| quote(&self.plant.network.node(*node).name)).collect();
         reader.report(
             Diagnostic::new(&codes::UNKNOWN_NODE, title, span, label)
                 .help(format!("on it are {}", own.join(", "))),
@@ -354,10 +341,9 @@ fn faults(reader: &mut Reader<'_>, fields: &Fields<'_>, named: &Named<'_>, acces
 /// Reports values that contradict each other.
 fn impossible(reader: &mut Reader<'_>, fields: &Fields<'_>, problem: &Problem) {
     let (key, help) = match problem {
-        Problem::NoMember => (
-            "others",
-            "a master or the owner of a slot has to follow the scheme".to_owned(),
-        ),
+        Problem::NoMember => {
+            ("others", "a master or the owner of a slot has to follow the scheme".to_owned())
+        }
         Problem::ShortCycle { least } => ("cycle", format!("write `cycle: {least}`, or more")),
         Problem::SlotBeforeSync { least, .. } | Problem::Overlap { least, .. } => {
             ("slots", format!("begin it at {least} or later"))
@@ -366,10 +352,9 @@ fn impossible(reader: &mut Reader<'_>, fields: &Fields<'_>, problem: &Problem) {
         Problem::ShortSilence { least } => {
             ("silence", format!("write `silence: {least}`, or more"))
         }
-        Problem::NotInLine => (
-            "scheme",
-            "leave out `others`, and take switches off this medium".to_owned(),
-        ),
+        Problem::NotInLine => {
+            ("scheme", "leave out `others`, and take switches off this medium".to_owned())
+        }
         Problem::BadTurn { .. } => ("slots", "`turn` counts from 1 to `of`".to_owned()),
     };
     let title = format!("{} cannot work: {problem}", fields.owner);

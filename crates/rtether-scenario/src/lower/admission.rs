@@ -90,10 +90,7 @@ fn manager(
         None => Stack::Zero,
         Some(base) => Stack::Linear(LinearStack {
             send: Cost::default(),
-            receive: Cost {
-                base,
-                per_octet: Duration::ZERO,
-            },
+            receive: Cost { base, per_octet: Duration::ZERO },
             interface: Cost::default(),
             jitter: Jitter::default(),
             servers: Servers::Shared,
@@ -108,10 +105,7 @@ fn manager(
     let NodeKind::Switch(own) = &mut plant.network.nodes[switch.index()].kind else {
         return None;
     };
-    let port = PortId {
-        node: switch,
-        port: u16::try_from(own.ports.len()).ok()?,
-    };
+    let port = PortId { node: switch, port: u16::try_from(own.ports.len()).ok()? };
     own.ports.push(SwitchPort::default());
     let rate = fastest.unwrap_or(BitRate::from_mbps(1_000));
     plant.add_link(Link::new([port, PortId::first(manager)], rate), span);
@@ -130,10 +124,8 @@ fn longest_other(plant: &Plant) -> Bytes {
         let frames = frames.map(|frames| frames.full.max(frames.last));
         frames[0].max(frames[1])
     };
-    let (asking, others): (Vec<&Flow>, Vec<&Flow>) = plant
-        .flows
-        .iter()
-        .partition(|flow| flow.asks(&plant.network));
+    let (asking, others): (Vec<&Flow>, Vec<&Flow>) =
+        plant.flows.iter().partition(|flow| flow.asks(&plant.network));
     let messages = asking.iter().map(|flow| {
         let octets = Admission::request(flow.listeners.len());
         wire::frame_size(octets, wire::Encapsulation::Raw)

@@ -38,12 +38,7 @@ pub(super) fn bulk(reader: &mut Reader<'_>, fields: &Fields<'_>, run: &RunPlan) 
     } else {
         repeated(reader, fields, run)?
     };
-    Some(Bulk {
-        transfers,
-        bursts,
-        rate: rate.map(|rate| bits_per_second(rate.value)),
-        tcp,
-    })
+    Some(Bulk { transfers, bursts, rate: rate.map(|rate| bits_per_second(rate.value)), tcp })
 }
 
 fn read_bursts(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Bursts> {
@@ -51,10 +46,7 @@ fn read_bursts(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Bursts> {
     reader.require(&inner, "size");
     let size = nonempty(reader, &inner, "size");
     let mean_gap = reader.positive_time(&inner, "mean_gap");
-    Some(Bursts {
-        size: size?,
-        mean_gap: mean_gap.map(|gap| gap.value),
-    })
+    Some(Bursts { size: size?, mean_gap: mean_gap.map(|gap| gap.value) })
 }
 
 fn listed(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Vec<Transfer>> {
@@ -66,10 +58,7 @@ fn listed(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Vec<Transfer>>
         let start = reader.time(&inner, "at");
         let size = nonempty(reader, &inner, "size");
         if let (true, Some(start), Some(size)) = (given, start, size) {
-            list.push(Transfer {
-                start: start.value,
-                size: Some(size),
-            });
+            list.push(Transfer { start: start.value, size: Some(size) });
         }
     }
     if list.is_empty() {
@@ -111,9 +100,7 @@ fn repeated(reader: &mut Reader<'_>, fields: &Fields<'_>, run: &RunPlan) -> Opti
         );
         return None;
     }
-    let stop = reader
-        .time(fields, "stop")
-        .map_or(run.duration, |stop| stop.value);
+    let stop = reader.time(fields, "stop").map_or(run.duration, |stop| stop.value);
     let end = stop.as_ps().min(run.duration.as_ps());
     let count = (end - start.as_ps()).max(0) / every.value.as_ps() + 1;
     if usize::try_from(count).is_ok_and(|count| count > MAX_TRANSFERS) || count > 1_000_000_000 {
@@ -133,17 +120,10 @@ pub(super) fn check_end(reader: &mut Reader<'_>, fields: &Fields<'_>, traffic: O
     let (Some(Traffic::Bulk(bulk)), Some(span)) = (traffic, fields.key_span("deadline")) else {
         return;
     };
-    if bulk
-        .transfers
-        .iter()
-        .all(|transfer| transfer.size.is_some())
-    {
+    if bulk.transfers.iter().all(|transfer| transfer.size.is_some()) {
         return;
     }
-    let title = format!(
-        "{} sends until the run ends, and has a deadline",
-        fields.owner
-    );
+    let title = format!("{} sends until the run ends, and has a deadline", fields.owner);
     let label = "of a file, from the time it is due to its last octet";
     reader.report(
         Diagnostic::new(&codes::MISSING_KEY, title, span, label)

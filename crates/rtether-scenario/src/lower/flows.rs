@@ -120,13 +120,7 @@ fn flow(
         reply,
         connection,
         deadline: deadline.map(|time| time.value),
-        ..Flow::new(
-            name,
-            talker?.value,
-            listeners,
-            segment_of(&traffic).or(payload)?,
-            traffic,
-        )
+        ..Flow::new(name, talker?.value, listeners, segment_of(&traffic).or(payload)?, traffic)
     })
 }
 
@@ -170,10 +164,7 @@ pub(super) fn station(
         plant.node_or_report(reader, name, span, &label(), &proposal)
     })?;
     if let Some((kind, _)) = plant.ports_of(id) {
-        let title = format!(
-            "{} is a {kind}; flows run between end stations",
-            quote(name)
-        );
+        let title = format!("{} is a {kind}; flows run between end stations", quote(name));
         let help = format!("add an end station under `nodes:` and link it to the {kind}");
         let label = label();
         reader.report(Diagnostic::new(&codes::NOT_AN_END_STATION, title, span, label).help(help));
@@ -207,12 +198,7 @@ fn listeners(reader: &mut Reader<'_>, fields: &Fields<'_>, plant: &Plant) -> Vec
         if !seen.insert(id) {
             let title = format!("{} names {} twice", fields.owner, quote(name));
             let label = "already a listener";
-            reader.report(Diagnostic::new(
-                &codes::FLOW_TO_ITSELF,
-                title,
-                item.span,
-                label,
-            ));
+            reader.report(Diagnostic::new(&codes::FLOW_TO_ITSELF, title, item.span, label));
         }
         list.push(id);
     }
@@ -238,10 +224,8 @@ fn says_bulk(fields: &Fields<'_>) -> bool {
 fn tag(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Tag> {
     let pcp = pcp(reader, fields, "pcp");
     let vid = vid(reader, fields, "vlan");
-    (pcp.is_some() || vid.is_some()).then(|| Tag {
-        pcp: pcp.unwrap_or_default(),
-        vid: vid.unwrap_or(Vid::PRIORITY_ONLY),
-    })
+    (pcp.is_some() || vid.is_some())
+        .then(|| Tag { pcp: pcp.unwrap_or_default(), vid: vid.unwrap_or(Vid::PRIORITY_ONLY) })
 }
 
 /// Reads what headers of IP, UDP and TCP say.
@@ -271,28 +255,18 @@ fn ports(reader: &mut Reader<'_>, fields: &Fields<'_>, over: Encapsulation) -> P
         let number = reader.count(fields, key)?;
         u16::try_from(number.value).ok()
     };
-    Ports {
-        source: read("source_port"),
-        destination: read("port"),
-    }
+    Ports { source: read("source_port"), destination: read("port") }
 }
 
 fn delivery(reader: &mut Reader<'_>, fields: &Fields<'_>, over: Encapsulation) -> Delivery {
     let word = reader.word(fields, &DELIVERY);
     let is_group = matches!(over, Encapsulation::Goose | Encapsulation::SampledValues);
-    let usual = if is_group {
-        Delivery::Multicast
-    } else {
-        Delivery::Unicast
-    };
+    let usual = if is_group { Delivery::Multicast } else { Delivery::Unicast };
     let delivery = word.as_ref().map_or(usual, |word| word.means);
     let obstacle = if over == Encapsulation::Tcp {
         Some(("TCP has no multicast", "a connection has one receiver"))
     } else if matches!(over, Encapsulation::Rtps { .. }) {
-        Some((
-            "samples over RTPS are sent to each reader",
-            "only discovery goes to a group",
-        ))
+        Some(("samples over RTPS are sent to each reader", "only discovery goes to a group"))
     } else {
         None
     };
@@ -317,10 +291,7 @@ fn to_itself(
     let station = plant.network.end_station(talker.value);
     let takes_time = station.is_some_and(|own| own.stack != Stack::Zero || own.tasks.is_some());
     let (why, help) = if delivery == Delivery::Multicast {
-        (
-            "a group has other members",
-            "write another flow, with `delivery: unicast`",
-        )
+        ("a group has other members", "write another flow, with `delivery: unicast`")
     } else if matches!(over, Encapsulation::Rtps { .. }) {
         (
             "a participant of RTPS keeps samples for its own readers",
@@ -340,12 +311,8 @@ fn to_itself(
     };
     let place = fields.get("to").map_or(fields.at, |entry| entry.value.span);
     let title = format!("{} cannot send to its own station: {why}", fields.owner);
-    let diagnostic = Diagnostic::new(
-        &codes::FLOW_TO_ITSELF,
-        title,
-        place,
-        "the talker is a listener",
-    );
+    let diagnostic =
+        Diagnostic::new(&codes::FLOW_TO_ITSELF, title, place, "the talker is a listener");
     reader.report(diagnostic.also(talker.span, "talker").help(help));
 }
 
@@ -389,19 +356,10 @@ fn check_times(
     if let Some(stop) = stop.filter(|stop| stop.value <= from) {
         let found = stop.value.to_string();
         let rule = format!("after the start, {from}");
-        reader.out_of_range(
-            "stop",
-            stop.span,
-            &rule,
-            &found,
-            "the flow would send nothing",
-        );
+        reader.out_of_range("stop", stop.span, &rule, &found, "the flow would send nothing");
     }
     if let Some(start) = start.filter(|start| start.value >= run.duration) {
-        let title = format!(
-            "the flow starts at {}, after the end of the run",
-            start.value
-        );
+        let title = format!("the flow starts at {}, after the end of the run", start.value);
         let label = format!("the run takes {}", run.duration);
         reader.report(
             Diagnostic::new(&codes::NEVER_STARTS, title, start.span, label)
@@ -442,19 +400,9 @@ fn check_payload(
     over: Encapsulation,
 ) -> Option<Bytes> {
     // RTPS 1.0 has no fragments.
-    let is_stream = matches!(
-        over,
-        Encapsulation::Tcp
-            | Encapsulation::Rtps {
-                version: RtpsVersion::V2_5,
-                ..
-            }
-    );
-    let most = if is_stream {
-        MAX_MESSAGE
-    } else {
-        over.max_packet()
-    };
+    let is_stream =
+        matches!(over, Encapsulation::Tcp | Encapsulation::Rtps { version: RtpsVersion::V2_5, .. });
+    let most = if is_stream { MAX_MESSAGE } else { over.max_packet() };
     if size <= most {
         return Some(size);
     }
@@ -520,10 +468,7 @@ mod tests {
     #[test]
     fn a_description_is_one_line_of_text() {
         let read = |line: &str| described(line).0.expect("no mistake");
-        assert_eq!(
-            read("description: 'öffnet: Ventil * #2'"),
-            "öffnet: Ventil * #2"
-        );
+        assert_eq!(read("description: 'öffnet: Ventil * #2'"), "öffnet: Ventil * #2");
         assert_eq!(read("description: 12"), "12");
         assert_eq!(read("pcp: 1"), "");
         let longest = "ö".repeat(200);
@@ -535,14 +480,8 @@ mod tests {
         let too_long = format!("description: {}", "ö".repeat(201));
         for (line, why) in [
             (too_long.as_str(), "it has 201 characters"),
-            (
-                "description: \"a\\nb\"",
-                "it holds a control character, U+000A",
-            ),
-            (
-                "description: \"a\\u202eb\"",
-                "turns the direction of text, U+202E",
-            ),
+            ("description: \"a\\nb\"", "it holds a control character, U+000A"),
+            ("description: \"a\\u202eb\"", "turns the direction of text, U+202E"),
             ("description: [a]", "needs a text"),
         ] {
             let (flow, words) = described(line);

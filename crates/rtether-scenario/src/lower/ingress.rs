@@ -39,12 +39,7 @@ pub(super) fn read(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Vec<W
     if let Err(error) = Ingress::new(&known, false) {
         let title = format!("`ingress` cannot be used: {error}");
         let label = format!("of {}", fields.owner);
-        reader.report(Diagnostic::new(
-            &codes::VALUE_OUT_OF_RANGE,
-            title,
-            at,
-            label,
-        ));
+        reader.report(Diagnostic::new(&codes::VALUE_OUT_OF_RANGE, title, at, label));
     }
     Some(rules)
 }
@@ -56,9 +51,7 @@ fn rule(reader: &mut Reader<'_>, fields: &Fields<'_>, span: Span) -> Written {
         pcp: pcp(reader, fields, "pcp"),
         headers: headers(reader, fields),
         mark: pcp(reader, fields, "mark"),
-        mark_dscp: reader
-            .count(fields, "mark_dscp")
-            .and_then(|dscp| u8::try_from(dscp.value).ok()),
+        mark_dscp: reader.count(fields, "mark_dscp").and_then(|dscp| u8::try_from(dscp.value).ok()),
         police: police(reader, fields),
     };
     Written {
@@ -176,8 +169,7 @@ fn stations(
     names: &[(String, Span)],
     (role, owner): (&str, &str),
 ) -> Vec<NodeId> {
-    let found = names
-        .iter()
-        .filter_map(|(name, span)| station(reader, owner, plant, name, *span, role));
+    let found =
+        names.iter().filter_map(|(name, span)| station(reader, owner, plant, name, *span, role));
     found.collect()
 }

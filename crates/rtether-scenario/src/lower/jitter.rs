@@ -27,11 +27,7 @@ fn spread(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Spread> {
     let entry = fields.get("jitter")?;
     if !matches!(entry.value.data, Data::Map(_)) {
         let max = reader.time_up_to(fields, "jitter", LONGEST, "of a single packet")?;
-        return Some(if max == Duration::ZERO {
-            Spread::None
-        } else {
-            Spread::Uniform { max }
-        });
+        return Some(if max == Duration::ZERO { Spread::None } else { Spread::Uniform { max } });
     }
     let inner = reader.one(fields, "jitter", &JITTER)?;
     let tables = ["quantiles", "send", "receive"];
@@ -56,13 +52,7 @@ fn formula(reader: &mut Reader<'_>, inner: &Fields<'_>) -> Option<Spread> {
     if mean.value > max {
         let found = mean.value.to_string();
         let rule = format!("at most `max`, {max}");
-        reader.out_of_range(
-            "mean",
-            mean.span,
-            &rule,
-            &found,
-            "larger draws become `max`",
-        );
+        reader.out_of_range("mean", mean.span, &rule, &found, "larger draws become `max`");
     }
     let mean = mean.value;
     Some(Spread::Exponential { mean, max })
@@ -105,9 +95,7 @@ fn quantiles(reader: &mut Reader<'_>, inner: &Fields<'_>, key: &'static str) -> 
                 QuantilesError::Last => items.len().checked_sub(1),
                 QuantilesError::Share { index } | QuantilesError::Value { index } => Some(index),
             };
-            let span = index
-                .and_then(|index| items.get(index))
-                .map_or(place, |item| item.span);
+            let span = index.and_then(|index| items.get(index)).map_or(place, |item| item.span);
             let title = format!("`{key}` is not a distribution");
             let label = error.to_string();
             let example = inner
@@ -127,10 +115,7 @@ fn quantile(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Quantile> {
     let value = reader.time_up_to(fields, "add", LONGEST, "of a single packet");
     given.then_some(())?;
     let per_million = parts_of_a_million(reader, "share", share?)?;
-    Some(Quantile {
-        per_million,
-        value: value?,
-    })
+    Some(Quantile { per_million, value: value? })
 }
 
 /// Returns a ratio in whole parts per million.
@@ -155,22 +140,10 @@ fn outliers(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Outliers> {
     given.then_some(())?;
     let (ratio, (min, max)) = (ratio?, delay?);
     if max > LONGEST {
-        let place = inner
-            .get("delay")
-            .map_or(inner.at, |entry| entry.value.span);
+        let place = inner.get("delay").map_or(inner.at, |entry| entry.value.span);
         let found = max.to_string();
-        reader.out_of_range(
-            "delay",
-            place,
-            "at most 3600 s",
-            &found,
-            "of a single packet",
-        );
+        reader.out_of_range("delay", place, "at most 3600 s", &found, "of a single packet");
     }
     let per_million = parts_of_a_million(reader, "ratio", ratio)?;
-    Some(Outliers {
-        per_million,
-        min,
-        max,
-    })
+    Some(Outliers { per_million, min, max })
 }

@@ -77,13 +77,7 @@ impl Parts {
         let transmit = inner.and_then(|inner| transmit(reader, &inner));
         let inner = reader.one(fields, "smoother", &SMOOTHER);
         let smoother = inner.and_then(|inner| smoother(reader, &inner));
-        Self {
-            priorities,
-            written,
-            receive,
-            transmit,
-            smoother,
-        }
+        Self { priorities, written, receive, transmit, smoother }
     }
 
     /// Returns these parts, with missing ones taken from `other`.
@@ -165,11 +159,7 @@ impl ReceivePart {
         let Some(selection) = self.selection else {
             return Some(Receive::Instances { queue_limits });
         };
-        let config = ReceiveConfig {
-            input_limit: self.input_limit,
-            queue_limits,
-            selection,
-        };
+        let config = ReceiveConfig { input_limit: self.input_limit, queue_limits, selection };
         let engine = ReceiveQueues::<()>::new(&config).map(|_| ());
         engine_takes(reader, "receive_queues", self.at, engine)?;
         Some(Receive::Queues(config))
@@ -183,10 +173,9 @@ impl TransmitPart {
             queue_limits = shares(&queue_limits);
         }
         let highest = queues - 1;
-        for (key, number, most) in [
-            ("high_from", self.high_from, highest),
-            ("rings", self.rings, queues),
-        ] {
+        for (key, number, most) in
+            [("high_from", self.high_from, highest), ("rings", self.rings, queues)]
+        {
             if let Some(number) = number.filter(|number| number.value > most) {
                 let rule = format!("at most {most}");
                 let found = number.value.to_string();
@@ -234,12 +223,7 @@ fn engine_takes(
         return Some(());
     };
     let title = format!("`{key}` cannot be built: {error}");
-    reader.report(Diagnostic::new(
-        &codes::VALUE_OUT_OF_RANGE,
-        title,
-        at,
-        "of these queues",
-    ));
+    reader.report(Diagnostic::new(&codes::VALUE_OUT_OF_RANGE, title, at, "of these queues"));
     None
 }
 
@@ -291,20 +275,12 @@ fn receive(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<ReceivePart> 
     let limit = limit(reader, fields)?;
     let selection = word?.means.map(|selection| match selection {
         ReceiveSelection::HighestFirst => selection,
-        ReceiveSelection::Promoting { picks: usual } => ReceiveSelection::Promoting {
-            picks: picks.unwrap_or(usual),
-        },
-        ReceiveSelection::LowFlag { .. } => ReceiveSelection::LowFlag {
-            idle_release,
-            low_turn,
-        },
+        ReceiveSelection::Promoting { picks: usual } => {
+            ReceiveSelection::Promoting { picks: picks.unwrap_or(usual) }
+        }
+        ReceiveSelection::LowFlag { .. } => ReceiveSelection::LowFlag { idle_release, low_turn },
     });
-    Some(ReceivePart {
-        selection,
-        input_limit,
-        limit,
-        at: fields.at,
-    })
+    Some(ReceivePart { selection, input_limit, limit, at: fields.at })
 }
 
 fn transmit(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<TransmitPart> {
@@ -346,18 +322,8 @@ fn transmit(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<TransmitPart
         TransmitStrategy::Fifo => TransmitStrategy::Fifo,
         TransmitStrategy::Moderate { .. } => TransmitStrategy::Moderate { empty },
         TransmitStrategy::Strict { .. } => TransmitStrategy::Strict { idle_release },
-        TransmitStrategy::Rings { .. } => TransmitStrategy::Rings {
-            count: rings?.value,
-        },
+        TransmitStrategy::Rings { .. } => TransmitStrategy::Rings { count: rings?.value },
         select @ TransmitStrategy::Selection(_) => select,
     };
-    Some(TransmitPart {
-        strategy,
-        ring_limit,
-        limit,
-        high_from,
-        rings,
-        selection,
-        at: fields.at,
-    })
+    Some(TransmitPart { strategy, ring_limit, limit, high_from, rings, selection, at: fields.at })
 }

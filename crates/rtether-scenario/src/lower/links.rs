@@ -14,9 +14,8 @@ use crate::tree::{Data, Value};
 use crate::units::Quantity;
 
 /// IEEE 802.3 rates in Mbit/s at which an octet lasts a whole number of picoseconds.
-const STANDARD_MBPS: [u64; 12] = [
-    10, 100, 1_000, 2_500, 5_000, 10_000, 25_000, 40_000, 50_000, 100_000, 200_000, 400_000,
-];
+const STANDARD_MBPS: [u64; 12] =
+    [10, 100, 1_000, 2_500, 5_000, 10_000, 25_000, 40_000, 50_000, 100_000, 200_000, 400_000];
 
 /// Propagation in copper and fiber: two thirds of the speed of light.
 const PS_PER_MM: u64 = 5;
@@ -38,14 +37,7 @@ pub(crate) fn links(reader: &mut Reader<'_>, top: &Fields<'_>, plant: &mut Plant
         let (Some((ends, span)), Some(rate), true) = (ends, rate, given) else {
             continue;
         };
-        let link = Link {
-            ends,
-            rate,
-            propagation,
-            errors_per_billion: errors,
-            standby,
-            duplex,
-        };
+        let link = Link { ends, rate, propagation, errors_per_billion: errors, standby, duplex };
         plant.add_link(link, span);
     }
 }
@@ -92,11 +84,8 @@ fn rate_of_link(
     let name = |node: NodeId| quote(&plant.network.node(node).name);
     let declared = plant.node_spans[other.index()];
     let diagnostic = if given.is_some() {
-        let title = format!(
-            "a link of {rate} at hub {}, which runs at {}",
-            name(other),
-            unlike.rate
-        );
+        let title =
+            format!("a link of {rate} at hub {}, which runs at {}", name(other), unlike.rate);
         let label = "a hub repeats bit by bit, at one rate";
         let help = format!("leave out `rate`, or write `rate: {}`", unlike.rate);
         Diagnostic::new(&codes::HUB_MISMATCH, title, place, label).help(help)
@@ -154,11 +143,7 @@ fn duplex(
     }
     let word = word.map(|word| word.means);
     let offers_half = ends.is_some_and(|(ends, _)| plant.offers.is_half(ends));
-    let agreed = if offers_half {
-        Duplex::Half
-    } else {
-        Duplex::Full
-    };
+    let agreed = if offers_half { Duplex::Half } else { Duplex::Full };
     if hub.is_none() && word.unwrap_or(agreed) == Duplex::Full {
         return Duplex::Full;
     }
@@ -211,9 +196,7 @@ fn cut_through(reader: &mut Reader<'_>, plant: &Plant, node: NodeId, span: Span)
     reader.report(
         Diagnostic::new(&codes::CUT_THROUGH_HALF_DUPLEX, title, span, label)
             .also(plant.node_spans[node.index()], "declared here")
-            .help(format!(
-                "write `mode: store-and-forward` in {name}, or use full duplex"
-            )),
+            .help(format!("write `mode: store-and-forward` in {name}, or use full duplex")),
     );
 }
 
@@ -229,23 +212,15 @@ pub(super) fn head(item: &Value) -> Span {
 pub(crate) fn rate(reader: &mut Reader<'_>, fields: &Fields<'_>, key: &str) -> Option<BitRate> {
     let At { value, span } = reader.quantity(fields, key, Quantity::BitRate)?;
     let rate = bits_per_second(value);
-    if STANDARD_MBPS
-        .iter()
-        .any(|mbps| BitRate::from_mbps(*mbps) == rate)
-    {
+    if STANDARD_MBPS.iter().any(|mbps| BitRate::from_mbps(*mbps) == rate) {
         return Some(rate);
     }
     let title = format!("{rate} is not an Ethernet rate");
     let label = "10 or 100 Mbit/s, 1, 2.5, 5, 10, 25, 40, 50, 100, 200 or 400 Gbit/s";
-    let next = STANDARD_MBPS
-        .iter()
-        .map(|mbps| BitRate::from_mbps(*mbps))
-        .find(|next| *next > rate);
+    let next = STANDARD_MBPS.iter().map(|mbps| BitRate::from_mbps(*mbps)).find(|next| *next > rate);
     let help = next.map(|next| {
         let entry = format!("{key}: {next}");
-        Help::from(format!("the next is `{entry}`"))
-            .writes(entry)
-            .certain(false)
+        Help::from(format!("the next is `{entry}`")).writes(entry).certain(false)
     });
     reader.report(Diagnostic::new(&codes::NONSTANDARD_RATE, title, span, label).help_if(help));
     None
@@ -378,9 +353,7 @@ pub(super) fn port_number(
 /// Proposes a port that no link takes.
 fn take_port(name: &str, port: u16) -> Help {
     let end = format!("\"{name}:{port}\"");
-    Help::from(format!("port {port} is free: `{end}`"))
-        .writes(end)
-        .certain(false)
+    Help::from(format!("port {port} is free: `{end}`")).writes(end).certain(false)
 }
 
 /// Returns the lowest unlinked port of a switch or hub, counting from 1.
@@ -412,11 +385,7 @@ fn is_free(reader: &mut Reader<'_>, plant: &Plant, port: PortId, span: Span) -> 
                         networks";
             ("one link", "the second one", help)
         } else {
-            (
-                "two links",
-                "the third one",
-                "a station is in two networks at most",
-            )
+            ("two links", "the third one", "a station is in two networks at most")
         };
         let title = format!("end station {} has more than {most}", quote(name));
         Diagnostic::new(&codes::SEVERAL_LINKS, title, span, label)

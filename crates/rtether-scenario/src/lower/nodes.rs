@@ -29,10 +29,7 @@ pub(crate) fn nodes(reader: &mut Reader<'_>, top: &Fields<'_>, plant: &mut Plant
         check_name(reader, "node", &entry.key, entry.key_span, &[':', '*']);
         let owner = format!("node {}", quote(&entry.key));
         let fields = reader.fields(&entry.value, &NODE, owner, entry.key_span);
-        let offer = fields
-            .as_ref()
-            .map(|fields| Offer::read(reader, fields))
-            .unwrap_or_default();
+        let offer = fields.as_ref().map(|fields| Offer::read(reader, fields)).unwrap_or_default();
         let station = fields.and_then(|fields| station(reader, &fields, &mut declared));
         // A node with mistakes still has a name that links and flows may use.
         let (mut station, spans) = station.unwrap_or_else(|| (stacks::zero(), None));
@@ -42,13 +39,11 @@ pub(crate) fn nodes(reader: &mut Reader<'_>, top: &Fields<'_>, plant: &mut Plant
         if let Some(node) = added {
             plant.offers.add(node, 0..0, offer);
         }
-        plant
-            .ruled
-            .extend(added.zip(spans).map(|(node, spans)| Ruled {
-                node,
-                ports: None,
-                spans,
-            }));
+        plant.ruled.extend(added.zip(spans).map(|(node, spans)| Ruled {
+            node,
+            ports: None,
+            spans,
+        }));
     }
     // After a mistake the stack may belong to the node that has it.
     if reader.sink.errors() > 0 {

@@ -56,10 +56,7 @@ impl Offers {
     pub(super) fn of(&self, port: PortId) -> Offer {
         let own = self.ports.get(&port).copied().unwrap_or_default();
         let all = self.nodes.get(&port.node).copied().unwrap_or_default();
-        Offer {
-            rate: own.rate.or(all.rate),
-            duplex: own.duplex.or(all.duplex),
-        }
+        Offer { rate: own.rate.or(all.rate), duplex: own.duplex.or(all.duplex) }
     }
 
     /// Returns the rate that both ends of a link agree on; `None` if one offers none that is known.
@@ -70,7 +67,6 @@ impl Offers {
 
     /// Returns whether an end offers half duplex only.
     pub(super) fn is_half(&self, ends: [PortId; 2]) -> bool {
-        ends.iter()
-            .any(|&end| self.of(end).duplex == Some(Duplex::Half))
+        ends.iter().any(|&end| self.of(end).duplex == Some(Duplex::Half))
     }
 }

@@ -43,19 +43,9 @@ pub(super) fn priorities(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Priori
         let title = format!("`rules` cannot be used: {error}");
         let at = fields.key_span("rules").unwrap_or(fields.at);
         let label = format!("of {}", fields.owner);
-        reader.report(Diagnostic::new(
-            &codes::VALUE_OUT_OF_RANGE,
-            title,
-            at,
-            label,
-        ));
+        reader.report(Diagnostic::new(&codes::VALUE_OUT_OF_RANGE, title, at, label));
     }
-    Priorities {
-        table,
-        rules,
-        spans: spans.into(),
-        icmp_unclassified,
-    }
+    Priorities { table, rules, spans: spans.into(), icmp_unclassified }
 }
 
 /// Reports a queue that does not exist.
@@ -122,9 +112,7 @@ pub(super) fn headers(reader: &mut Reader<'_>, fields: &Fields<'_>) -> HeaderMat
 
 fn ethertype(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<u16> {
     let At { value: text, span } = reader.scalar(fields, "ethertype")?;
-    let number = text
-        .strip_prefix("0x")
-        .and_then(|digits| u16::from_str_radix(digits, 16).ok());
+    let number = text.strip_prefix("0x").and_then(|digits| u16::from_str_radix(digits, 16).ok());
     // Smaller values are lengths (IEEE 802.3-2022, 3.2.6).
     let number = number.filter(|number| *number >= 0x600);
     if number.is_none() {
@@ -160,10 +148,7 @@ fn ports(reader: &mut Reader<'_>, fields: &Fields<'_>, key: &str) -> Option<Port
         let (first, last) = range.into_inner();
         return Some(PortRange { first, last });
     }
-    let title = format!(
-        "`{key}` is a port or a range of ports, found {}",
-        quote(text)
-    );
+    let title = format!("`{key}` is a port or a range of ports, found {}", quote(text));
     let label = "ports are 0 to 65535";
     reader.report(
         Diagnostic::new(&codes::VALUE_OUT_OF_RANGE, title, span, label)
@@ -191,9 +176,8 @@ fn prefix(reader: &mut Reader<'_>, fields: &Fields<'_>, key: &str) -> Option<Pre
     let title = format!("`{key}` is an IP address, found {}", quote(text));
     let label = "an address, or its upper bits";
     reader.report(
-        Diagnostic::new(&codes::VALUE_OUT_OF_RANGE, title, span, label).help(format!(
-            "for example `{key}: 10.0.0.7` or `{key}: 10.0.0.0/8`"
-        )),
+        Diagnostic::new(&codes::VALUE_OUT_OF_RANGE, title, span, label)
+            .help(format!("for example `{key}: 10.0.0.7` or `{key}: 10.0.0.0/8`")),
     );
     None
 }

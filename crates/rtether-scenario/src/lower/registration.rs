@@ -16,10 +16,7 @@ pub(crate) fn register(reader: &mut Reader<'_>, plant: &mut Plant) {
         .iter()
         .filter(|(_, own)| own.is_registered)
         .flat_map(|(node, own)| {
-            let ports = own
-                .ports
-                .clone()
-                .filter_map(|port| u16::try_from(port).ok());
+            let ports = own.ports.clone().filter_map(|port| u16::try_from(port).ok());
             ports.map(|port| PortId { node: *node, port })
         })
         .collect();
@@ -32,12 +29,10 @@ pub(crate) fn register(reader: &mut Reader<'_>, plant: &mut Plant) {
         let label = "has a `trunk: registered`";
         let diagnostic = Diagnostic::new(&codes::NETWORK_LOOP, title, at, label);
         let help = "put a link of the loop on standby, or list the VLANs of each trunk";
-        let link = links
-            .first()
-            .map(|link: &LinkId| plant.link_spans[link.index()]);
-        let diagnostic = link.into_iter().fold(diagnostic, |diagnostic, span| {
-            diagnostic.also(span, "a link of the loop")
-        });
+        let link = links.first().map(|link: &LinkId| plant.link_spans[link.index()]);
+        let diagnostic = link
+            .into_iter()
+            .fold(diagnostic, |diagnostic, span| diagnostic.also(span, "a link of the loop"));
         return reader.report(diagnostic.help(help));
     }
     let is_open = |port: &PortId| {

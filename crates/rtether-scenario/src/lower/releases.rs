@@ -21,9 +21,8 @@ pub(crate) fn releases(reader: &mut Reader<'_>, top: &Fields<'_>, plant: &mut Pl
         return;
     }
     let names = plant.flows.iter().enumerate();
-    let numbers: BTreeMap<String, usize> = names
-        .map(|(number, flow)| (flow.name.clone(), number))
-        .collect();
+    let numbers: BTreeMap<String, usize> =
+        names.map(|(number, flow)| (flow.name.clone(), number)).collect();
     let mut seen = BTreeMap::new();
     for item in items {
         let owner = "a line of `releases`".to_owned();
@@ -53,10 +52,7 @@ pub(crate) fn releases(reader: &mut Reader<'_>, top: &Fields<'_>, plant: &mut Pl
             continue;
         }
         let own = &mut plant.flows[number];
-        own.releases = times
-            .into_iter()
-            .map(picoseconds)
-            .collect::<Vec<Duration>>();
+        own.releases = times.into_iter().map(picoseconds).collect::<Vec<Duration>>();
         if let Some(why) = plant.flows[number].obstacle_to_releases(&plant.network) {
             let title = format!("{} cannot be released at these times", quote(flow.value));
             let place = fields.get("at").map_or(flow.span, |entry| entry.value.span);

@@ -22,10 +22,7 @@ pub(crate) fn routers(reader: &mut Reader<'_>, top: &Fields<'_>, plant: &mut Pla
         // A router with mistakes still has a name and ports that links may use.
         let is_unmapped = fields.as_ref().is_some_and(|own| !own.has("pcp_map"));
         let (router, pending) = match fields {
-            Some(fields) => (
-                router(reader, &fields),
-                Some(Pending::of_node(reader, &fields)),
-            ),
+            Some(fields) => (router(reader, &fields), Some(Pending::of_node(reader, &fields))),
             None => (plain(64, Duration::ZERO), None),
         };
         let node = plant.add_node(reader, &entry.key, entry.key_span, NodeKind::Switch(router));
@@ -54,10 +51,7 @@ fn router(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Switch {
     let queue = reader.count(fields, "queue").map(|count| count.value);
     let mut switch = plain(usize::try_from(count).unwrap_or(1024), Duration::ZERO);
     switch.router = Some(Router {
-        cost: Cost {
-            base: least,
-            per_octet: per_octet.unwrap_or(Duration::ZERO),
-        },
+        cost: Cost { base: least, per_octet: per_octet.unwrap_or(Duration::ZERO) },
         jitter: most - least,
         unknown: ends[1] - ends[0],
         queue: queue.map_or(1000, |queue| u32::try_from(queue).unwrap_or(u32::MAX)),

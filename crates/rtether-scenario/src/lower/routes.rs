@@ -38,11 +38,7 @@ impl Joints {
                 for (egress, ingress) in [(a, b), (b, a)] {
                     let is_standby = link.standby;
                     let own = all.entry([egress.node, ingress.node]).or_default();
-                    own.push(Joint {
-                        egress,
-                        ingress,
-                        is_standby,
-                    });
+                    own.push(Joint { egress, ingress, is_standby });
                 }
             }
             all
@@ -144,11 +140,7 @@ fn route(
         reader.report(*diagnostic);
         return None;
     }
-    let mut route = Route {
-        egress: Vec::new(),
-        ingress: Vec::new(),
-        span: list.span,
-    };
+    let mut route = Route { egress: Vec::new(), ingress: Vec::new(), span: list.span };
     for pair in stops.windows(2) {
         let joint = step(reader, plant, [&pair[0], &pair[1]])?;
         route.egress.push(joint.egress);
@@ -277,24 +269,15 @@ fn step(reader: &mut Reader<'_>, plant: &Plant, [from, to]: [&Stop; 2]) -> Optio
     let (a, b) = (quote(name(from)), quote(name(to)));
     let diagnostic = if let Some(joint) = first {
         let named = format!("{}:{}", name(from), joint.egress.port + 1);
-        refused(
-            format!("several links join {a} and {b}"),
-            to.span,
-            "which one?",
-        )
-        .help(
+        refused(format!("several links join {a} and {b}"), to.span, "which one?").help(
             Help::from(format!("name the port: `\"{named}\"`"))
                 .writes(format!("\"{named}\""))
                 .certain(false),
         )
     } else if all.iter().any(|joint| joint.is_standby) {
         let title = format!("the link between {a} and {b} is on standby");
-        refused(
-            title,
-            to.span,
-            "it carries nothing until another link fails",
-        )
-        .help("remove `standby` from the link, or take another way")
+        refused(title, to.span, "it carries nothing until another link fails")
+            .help("remove `standby` from the link, or take another way")
     } else {
         refused(format!("no link joins {a} and {b}"), to.span, "")
             .help("name every switch and hub on the way")
@@ -318,10 +301,7 @@ fn is_tree(
                 continue;
             }
             let name = quote(&plant.network.node(ingress.node).name);
-            let title = format!(
-                "two routes of {} reach {name} over different links",
-                fields.owner
-            );
+            let title = format!("two routes of {} reach {name} over different links", fields.owner);
             let label = "the second one";
             let diagnostic = refused(title, route.span, label)
                 .also(span, "the first one")

@@ -93,14 +93,7 @@ pub(crate) fn run(reader: &mut Reader<'_>, top: &Fields<'_>) -> Run {
     let places = RunPlaces {
         bucket: bucket.map(|bucket| bucket.span),
         stages: fields.get("stages").map(|of| (of.value.span, stages.len())),
-        length: runs
-            .map(|runs| runs.span)
-            .or(duration.map(|time| time.span)),
+        length: runs.map(|runs| runs.span).or(duration.map(|time| time.span)),
     };
-    Run {
-        plan,
-        stages,
-        overload,
-        places,
-    }
+    Run { plan, stages, overload, places }
 }

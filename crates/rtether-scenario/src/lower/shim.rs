@@ -86,11 +86,7 @@ fn tags(reader: &mut Reader<'_>, top: &Fields<'_>, queues: u8) -> Tags {
                 .help("write `tags: { insert: [0, 6], strip: true }`, or remove `tags`"),
         );
     }
-    Tags {
-        insert,
-        vid: vid.unwrap_or(Vid::PRIORITY_ONLY),
-        strip,
-    }
+    Tags { insert, vid: vid.unwrap_or(Vid::PRIORITY_ONLY), strip }
 }
 
 /// Reads the PCP of each queue.
@@ -152,22 +148,15 @@ fn probes(reader: &mut Reader<'_>, top: &Fields<'_>) -> Option<Probing> {
         let Ok(address) = text.parse::<MacAddress>() else {
             let title = format!("`{text}` is not an Ethernet address");
             let label = "six octets in hexadecimal are needed";
-            reader.report(
-                Diagnostic::new(&codes::WRONG_TYPE, title, item.span, label).help(
-                    "`ip neighbor` shows those of other stations, for example 02:00:00:00:00:07",
-                ),
-            );
+            reader.report(Diagnostic::new(&codes::WRONG_TYPE, title, item.span, label).help(
+                "`ip neighbor` shows those of other stations, for example 02:00:00:00:00:07",
+            ));
             continue;
         };
         if to.contains(&address) {
             let title = format!("`{text}` is named twice");
             let label = "one path is probed once";
-            reader.report(Diagnostic::new(
-                &codes::DUPLICATE_KEY,
-                title,
-                item.span,
-                label,
-            ));
+            reader.report(Diagnostic::new(&codes::DUPLICATE_KEY, title, item.span, label));
         }
         to.push(address);
     }
@@ -198,11 +187,7 @@ fn refuse_to_be_deaf(reader: &mut Reader<'_>, top: &Fields<'_>, layer: &Layer, s
     if !waits || signal != Signal::Port {
         return;
     }
-    let key = if top.has("signal") {
-        "signal"
-    } else {
-        "smoother"
-    };
+    let key = if top.has("signal") { "signal" } else { "smoother" };
     let place = top.key_span(key).unwrap_or(top.at);
     let title = "the smoother waits for collisions but no signal reports them";
     let label = "so it assumes that the network is idle";

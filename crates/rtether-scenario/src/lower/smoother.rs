@@ -34,10 +34,7 @@ const MODE_KEYS: &[(&str, &[&str])] = &[
     ("forgive_debt", ADAPTIVE),
     ("depth_step", &["nt"]),
     ("jitter", &["nt"]),
-    (
-        "growth_percent",
-        &["himd", "slow-start", "linear", "rtether"],
-    ),
+    ("growth_percent", &["himd", "slow-start", "linear", "rtether"]),
     ("guard", &["rtether"]),
     ("window", &["rtether"]),
     ("target", &["rtether"]),
@@ -192,10 +189,9 @@ fn places(reader: &mut Reader<'_>, fields: &Fields<'_>, own: &mut TurnBucket) {
         (own.period_min, own.period_max) = (low, high);
     }
     set_time(reader, fields, "window", &mut own.window);
-    for (key, slot) in [
-        ("target", &mut own.target_percent),
-        ("threshold", &mut own.threshold_percent),
-    ] {
+    for (key, slot) in
+        [("target", &mut own.target_percent), ("threshold", &mut own.threshold_percent)]
+    {
         if let Some(percent) = parts(reader, fields, key, 10_000_000, "1 %") {
             *slot = u8::try_from(percent).unwrap_or(u8::MAX);
         }
@@ -248,10 +244,7 @@ fn rule(reader: &mut Reader<'_>, fields: &Fields<'_>, is_nt: bool) -> Rule {
         return otherwise;
     };
     let tos = TosMatch::dscp(u8::try_from(dscp).unwrap_or(0));
-    Rule::TypeOfService {
-        mask: tos.mask,
-        values: [tos.value; 2],
-    }
+    Rule::TypeOfService { mask: tos.mask, values: [tos.value; 2] }
 }
 
 /// Keys that only some detectors have, with those detectors.
@@ -271,9 +264,7 @@ const DETECTOR_OPTIONAL: [&str; 2] = ["visibility", "epoch"];
 fn detector(reader: &mut Reader<'_>, fields: &Fields<'_>, is_nt: bool) -> Detector {
     // Packet status is polled while others are queued (catalogue 3b, NT CheckCollisions).
     let visibility_per_million = if is_nt { 250_000 } else { 1_000_000 };
-    let otherwise = Detector::OwnCollisions {
-        visibility_per_million,
-    };
+    let otherwise = Detector::OwnCollisions { visibility_per_million };
     let Some(inner) = reader.one(fields, "detector", &DETECTOR) else {
         return otherwise;
     };
@@ -292,24 +283,14 @@ fn detector(reader: &mut Reader<'_>, fields: &Fields<'_>, is_nt: bool) -> Detect
     let read = match kind.means {
         DetectorKind::ClearingRate => clearing_rate(reader, &inner),
         DetectorKind::Backlog => backlog(reader, &inner),
-        DetectorKind::Utilization => {
-            share(reader, &inner).map(|(threshold_percent, window)| Detector::Utilization {
-                threshold_percent,
-                window,
-            })
-        }
-        DetectorKind::Marks => {
-            share(reader, &inner).map(|(threshold_percent, window)| Detector::Marks {
-                threshold_percent,
-                window,
-            })
-        }
+        DetectorKind::Utilization => share(reader, &inner)
+            .map(|(threshold_percent, window)| Detector::Utilization { threshold_percent, window }),
+        DetectorKind::Marks => share(reader, &inner)
+            .map(|(threshold_percent, window)| Detector::Marks { threshold_percent, window }),
         DetectorKind::ProbeDelay => probe_delay(reader, &inner),
         DetectorKind::Collisions => {
             let seen = parts(reader, &inner, "visibility", 1_000, "1 ppm");
-            seen.map(|visibility_per_million| Detector::OwnCollisions {
-                visibility_per_million,
-            })
+            seen.map(|visibility_per_million| Detector::OwnCollisions { visibility_per_million })
         }
     };
     read.unwrap_or(otherwise)
@@ -359,12 +340,7 @@ fn parts(
     if !ratio.value.is_multiple_of(part) {
         let title = format!("`{key}` counts whole parts of {unit}");
         let label = format!("a whole multiple of {unit} is needed");
-        reader.report(Diagnostic::new(
-            &codes::VALUE_TOO_FINE,
-            title,
-            ratio.span,
-            label,
-        ));
+        reader.report(Diagnostic::new(&codes::VALUE_TOO_FINE, title, ratio.span, label));
         return None;
     }
     u32::try_from(ratio.value / part).ok()

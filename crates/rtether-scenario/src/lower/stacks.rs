@@ -126,12 +126,7 @@ pub(super) fn settings(reader: &mut Reader<'_>, fields: &Fields<'_>, station: &m
         own.unknown.retain(|one| !of_tasks.contains(&one.cost));
         own.tasks = Some(tasks(reader, &inner, &mut own.unknown));
     }
-    let layer = [
-        "priorities",
-        "receive_queues",
-        "transmit_queues",
-        "smoother",
-    ];
+    let layer = ["priorities", "receive_queues", "transmit_queues", "smoother"];
     if layer.iter().any(|key| fields.has(key)) {
         station.parts = Parts::read(reader, fields).or(&station.parts);
         station.model.layer = station.parts.join(reader);
@@ -147,27 +142,13 @@ fn refuse_layer_in_two_networks(reader: &mut Reader<'_>, fields: &Fields<'_>, st
     if own.redundancy.is_none() || (own.layer.is_none() && own.tasks.is_none()) {
         return;
     }
-    let keys = [
-        "redundancy",
-        "tasks",
-        "transmit_queues",
-        "receive_queues",
-        "smoother",
-    ];
+    let keys = ["redundancy", "tasks", "transmit_queues", "receive_queues", "smoother"];
     let at = keys.iter().find_map(|key| fields.key_span(key));
-    let title = format!(
-        "{} is in two networks and has a layer or tasks",
-        fields.owner
-    );
+    let title = format!("{} is in two networks and has a layer or tasks", fields.owner);
     let label = "a layer drives one port";
     reader.report(
-        Diagnostic::new(
-            &codes::CONFLICTING_KEYS,
-            title,
-            at.unwrap_or(fields.at),
-            label,
-        )
-        .help("leave out `redundancy`, or the layer and `tasks`"),
+        Diagnostic::new(&codes::CONFLICTING_KEYS, title, at.unwrap_or(fields.at), label)
+            .help("leave out `redundancy`, or the layer and `tasks`"),
     );
 }
 
@@ -233,17 +214,12 @@ fn cost(
     unknown: &mut Vec<Unknown>,
 ) -> Option<Cost> {
     let key = cost.key();
-    let Some([least, most]) = reader
-        .unknown(fields, key, LONGEST, "of a single packet")
-        .ok()?
+    let Some([least, most]) = reader.unknown(fields, key, LONGEST, "of a single packet").ok()?
     else {
         return reader.cost(fields, key);
     };
     note(unknown, cost, most - least);
-    Some(Cost {
-        base: least,
-        per_octet: Duration::ZERO,
-    })
+    Some(Cost { base: least, per_octet: Duration::ZERO })
 }
 
 /// Longest time until a request is repeated: that of all attempts is within the range of bounds.
@@ -305,15 +281,9 @@ fn ip_rate(
         "segment",
         "acknowledgement",
     ];
-    reader.misplaced(
-        fields,
-        &other_models,
-        "a stack with one rate for all packets",
-    );
+    reader.misplaced(fields, &other_models, "a stack with one rate for all packets");
     reader.conflict(fields, "rate", "service");
-    let known = reader
-        .unknown(fields, "service", LONGEST, "of a single packet")
-        .ok()?;
+    let known = reader.unknown(fields, "service", LONGEST, "of a single packet").ok()?;
     let service = if let Some([least, most]) = known {
         note(unknown, CostName::Service, most - least);
         return Some(Stack::IpRate { service: least });
@@ -328,20 +298,14 @@ fn ip_rate(
         reader.out_of_range("service", service.span, "at most 3600 s", &found, why);
         return None;
     }
-    Some(Stack::IpRate {
-        service: service.value,
-    })
+    Some(Stack::IpRate { service: service.value })
 }
 
 fn rtos(reader: &mut Reader<'_>, fields: &Fields<'_>, unknown: &mut Vec<Unknown>) -> Option<Stack> {
     let linear_only = ["send", "receive", "interface", "servers"];
     let what = "a stack with a cost for each kind of packet";
     reader.misplaced(fields, &linear_only, what);
-    let names = [
-        CostName::Datagram,
-        CostName::Segment,
-        CostName::Acknowledgement,
-    ];
+    let names = [CostName::Datagram, CostName::Segment, CostName::Acknowledgement];
     let mut costs = names.map(|name| {
         reader.require(fields, name.key());
         cost(reader, fields, name, unknown)
@@ -379,10 +343,7 @@ fn linear(
 /// Returns a station with one rate for all packets; used by generators, whose default rates are
 /// text in the table of keys.
 pub(crate) fn station_of_interval(service: Duration) -> EndStation {
-    EndStation {
-        stack: Stack::IpRate { service },
-        ..zero()
-    }
+    EndStation { stack: Stack::IpRate { service }, ..zero() }
 }
 
 /// Parses a default packet rate of the table as an interval.

@@ -41,30 +41,18 @@ pub(super) fn stages(reader: &mut Reader<'_>, run: &Fields<'_>, length: Duration
             let title = format!("two stages are named {}", quote(name.value));
             let second =
                 Diagnostic::new(&codes::DUPLICATE_NAME, title, name.span, "the second one");
-            reader.report(
-                second
-                    .also(*first, "the first one")
-                    .help("give one of them another name"),
-            );
+            reader
+                .report(second.also(*first, "the first one").help("give one of them another name"));
             continue;
         }
         let previous = stages.last().map(|(stage, _)| stage.from);
         if previous.is_some_and(|previous| from.value <= previous) || from.value >= length {
             let rule = "after the start of the stage before it, and before the end of the run";
             let found = from.value.to_string();
-            reader.out_of_range(
-                "from",
-                from.span,
-                rule,
-                &found,
-                "a stage lasts until the next",
-            );
+            reader.out_of_range("from", from.span, rule, &found, "a stage lasts until the next");
             continue;
         }
-        let stage = Stage {
-            name: name.value.to_owned(),
-            from: from.value,
-        };
+        let stage = Stage { name: name.value.to_owned(), from: from.value };
         stages.push((stage, name.span));
     }
     stages.into_iter().map(|(stage, _)| stage).collect()

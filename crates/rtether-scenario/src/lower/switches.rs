@@ -82,11 +82,7 @@ pub(crate) fn switches(reader: &mut Reader<'_>, top: &Fields<'_>, plant: &mut Pl
 
 /// Returns a switch with default settings.
 pub(crate) fn plain(ports: usize, latency: Duration) -> Switch {
-    Switch {
-        latency,
-        selection: Selection::StrictPriority,
-        ..Switch::new(ports)
-    }
+    Switch { latency, selection: Selection::StrictPriority, ..Switch::new(ports) }
 }
 
 /// Returns a switch, and what needs the rest of the plant.
@@ -169,10 +165,7 @@ impl Chosen {
         }
         let (key, make) = match selected {
             Selected::Alone(selection) => {
-                return Self {
-                    selection,
-                    values: None,
-                };
+                return Self { selection, values: None };
             }
             Selected::PerQueue(key, make) => (key, make),
         };
@@ -206,9 +199,7 @@ impl Chosen {
 
 impl Values {
     fn check(&self, reader: &mut Reader<'_>, queues: u8) {
-        let Self {
-            key, owner, found, ..
-        } = self;
+        let Self { key, owner, found, .. } = self;
         let diagnostic = match *found {
             // Empty after a mistake, which has been reported.
             Some(0) => return,
@@ -236,13 +227,7 @@ pub(super) fn buffer(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Buffer {
         let At { value, span } = reader.size(fields, key)?;
         if value < Bytes::new(1522) {
             let found = value.to_string();
-            reader.out_of_range(
-                key,
-                span,
-                "at least 1522 B",
-                &found,
-                "a full frame has to fit",
-            );
+            reader.out_of_range(key, span, "at least 1522 B", &found, "a full frame has to fit");
         }
         Some(value)
     };
@@ -262,14 +247,8 @@ fn mirror(reader: &mut Reader<'_>, switch: &Fields<'_>, count: usize) -> Option<
     let ports = reader.values(&fields, "ports").unwrap_or_default();
     let number = |port: u64| u16::try_from(port - 1).unwrap_or(u16::MAX);
     let to = to?;
-    let at = fields
-        .get("ports")
-        .map_or(to.span, |entry| entry.value.span);
-    for (port, span) in ports
-        .iter()
-        .map(|&port| (port, at))
-        .chain([(to.value, to.span)])
-    {
+    let at = fields.get("ports").map_or(to.span, |entry| entry.value.span);
+    for (port, span) in ports.iter().map(|&port| (port, at)).chain([(to.value, to.span)]) {
         if usize::from(number(port)) >= count {
             let title = format!("{} has no port {port}", switch.owner);
             let label = format!("its ports are 1 to {count}");
@@ -287,16 +266,9 @@ fn mirror(reader: &mut Reader<'_>, switch: &Fields<'_>, count: usize) -> Option<
         return None;
     }
     let all = 1..=u64::try_from(count).unwrap_or(0);
-    let ports: Vec<u64> = if listed {
-        ports
-    } else {
-        all.filter(|port| *port != to.value).collect()
-    };
-    Some(Mirror {
-        to: number(to.value),
-        ports: ports.into_iter().map(number).collect(),
-        direction,
-    })
+    let ports: Vec<u64> =
+        if listed { ports } else { all.filter(|port| *port != to.value).collect() };
+    Some(Mirror { to: number(to.value), ports: ports.into_iter().map(number).collect(), direction })
 }
 
 /// Reads `thresholds` for ports with this selection.
@@ -352,31 +324,18 @@ fn port_setting(
     let chosen = selection.unwrap_or(plant.selection);
     let thresholds = thresholds(reader, &fields, plant, chosen);
     let ports = &mut plant.ports;
-    let (from, to) = entry
-        .key
-        .split_once('-')
-        .unwrap_or((&entry.key, &entry.key));
+    let (from, to) = entry.key.split_once('-').unwrap_or((&entry.key, &entry.key));
     let number = |text: &str| text.trim().parse::<usize>().ok();
     let (Some(from), Some(to)) = (number(from), number(to)) else {
         let title = format!("{} is not a port", quote(&entry.key));
         let label = "a number from 1, or a range such as `2-4`";
-        reader.report(Diagnostic::new(
-            &codes::UNKNOWN_PORT,
-            title,
-            entry.key_span,
-            label,
-        ));
+        reader.report(Diagnostic::new(&codes::UNKNOWN_PORT, title, entry.key_span, label));
         return None;
     };
     if from == 0 || to > ports.len() || from > to {
         let title = format!("{} has no port {}", switch.owner, found(&entry.key));
         let label = format!("its ports are 1 to {}", ports.len());
-        reader.report(Diagnostic::new(
-            &codes::UNKNOWN_PORT,
-            title,
-            entry.key_span,
-            label,
-        ));
+        reader.report(Diagnostic::new(&codes::UNKNOWN_PORT, title, entry.key_span, label));
         return None;
     }
     for port in &mut ports[from - 1..to] {
@@ -418,12 +377,8 @@ fn setting(reader: &mut Reader<'_>, fields: &Fields<'_>) -> (PortVlan, Option<Pc
                 }
             },
             Data::Null | Data::List(_) | Data::Map(_) => {
-                let list = reader
-                    .counts(fields, TRUNK.key, (1, 4094))
-                    .unwrap_or_default();
-                let vids = list
-                    .iter()
-                    .filter_map(|&v| Vid::new(u16::try_from(v).ok()?));
+                let list = reader.counts(fields, TRUNK.key, (1, 4094)).unwrap_or_default();
+                let vids = list.iter().filter_map(|&v| Vid::new(u16::try_from(v).ok()?));
                 let mut vids: Vec<Vid> = vids.collect();
                 vids.sort_unstable();
                 vids.dedup();
@@ -439,10 +394,7 @@ fn setting(reader: &mut Reader<'_>, fields: &Fields<'_>) -> (PortVlan, Option<Pc
 
 /// Reports VLANs of a trunk that are neither a list nor one of the words.
 fn no_trunk(reader: &mut Reader<'_>, fields: &Fields<'_>, text: &str, at: Span) {
-    let title = format!(
-        "`trunk` is a list of VLANs, `all` or `registered`, found {}",
-        found(text)
-    );
+    let title = format!("`trunk` is a list of VLANs, `all` or `registered`, found {}", found(text));
     let label = format!("of {}", fields.owner);
     let help = match units::read_count(text) {
         Ok(_) => Help::write(format!("trunk: [{text}]")),

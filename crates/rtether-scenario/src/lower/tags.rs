@@ -19,9 +19,7 @@ pub(super) fn vid(reader: &mut Reader<'_>, fields: &Fields<'_>, key: &str) -> Op
 
 /// Reads `queues` and `pcp_map`.
 pub(super) fn queues(reader: &mut Reader<'_>, fields: &Fields<'_>, otherwise: u64) -> QueueMap {
-    let count = reader
-        .count(fields, "queues")
-        .map_or(otherwise, |count| count.value);
+    let count = reader.count(fields, "queues").map_or(otherwise, |count| count.value);
     let count = u8::try_from(count).unwrap_or(1);
     let standard = QueueMap::standard(count).expect("the table limits queues to 1..8");
     let Some(entry) = fields.get("pcp_map") else {
@@ -35,9 +33,7 @@ pub(super) fn queues(reader: &mut Reader<'_>, fields: &Fields<'_>, otherwise: u6
         let title = format!("`pcp_map` needs 8 queues, found {}", map.len());
         let label = "one for each priority 0 to 7";
         let usual = (0..8).filter_map(Pcp::new);
-        let usual: Vec<String> = usual
-            .map(|pcp| standard.queue_of(pcp).to_string())
-            .collect();
+        let usual: Vec<String> = usual.map(|pcp| standard.queue_of(pcp).to_string()).collect();
         let help = Help::example(format!("pcp_map: [{}]", usual.join(", ")));
         let place = entry.value.span;
         reader.report(Diagnostic::new(&codes::VALUE_OUT_OF_RANGE, title, place, label).help(help));

@@ -16,15 +16,7 @@ use crate::units::{self, Quantity};
 /// Keys that only some kinds have, with those kinds.
 const KIND_KEYS: &[(&str, &[Release])] = &[
     ("period", &[Release::Periodic]),
-    (
-        "rate",
-        &[
-            Release::Periodic,
-            Release::Poisson,
-            Release::Flood,
-            Release::Bulk,
-        ],
-    ),
+    ("rate", &[Release::Periodic, Release::Poisson, Release::Flood, Release::Bulk]),
     ("phase", &[Release::Periodic]),
     ("jitter", &[Release::Periodic]),
     ("min_gap", &[Release::Sporadic]),
@@ -79,10 +71,7 @@ fn check_transport(
 ) {
     let tcp = over == Encapsulation::Tcp;
     let (title, help) = match kind {
-        Release::Bulk if !tcp => (
-            "bulk transfers use TCP",
-            "remove `over`, or write `over: tcp`",
-        ),
+        Release::Bulk if !tcp => ("bulk transfers use TCP", "remove `over`, or write `over: tcp`"),
         Release::Flood if tcp => (
             "a flood has no connection",
             "write `kind: bulk` to send as much as TCP can, or `over: udp`",

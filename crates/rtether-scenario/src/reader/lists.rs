@@ -35,12 +35,9 @@ impl Reader<'_> {
         key: &str,
         limits: (u64, u64),
     ) -> Option<Vec<u64>> {
-        self.numbers(
-            fields,
-            key,
-            "a list of whole numbers",
-            |reader, (text, span)| reader.count_in(key, text, span, limits),
-        )
+        self.numbers(fields, key, "a list of whole numbers", |reader, (text, span)| {
+            reader.count_in(key, text, span, limits)
+        })
     }
 
     /// Returns a list of what `read` makes of each scalar; `None` if any is wrong.

@@ -23,10 +23,7 @@ impl Reader<'_> {
             }
             return None;
         };
-        Some(At {
-            value: text,
-            span: entry.value.span,
-        })
+        Some(At { value: text, span: entry.value.span })
     }
 
     fn wrong_type_at(
@@ -37,10 +34,7 @@ impl Reader<'_> {
         at: Span,
         value: &Value,
     ) {
-        let pointed = Value {
-            span: at,
-            data: value.data.clone(),
-        };
+        let pointed = Value { span: at, data: value.data.clone() };
         self.wrong_type(fields, key, &pointed, expected);
     }
 
@@ -64,9 +58,7 @@ impl Reader<'_> {
     /// Returns a number of frames.
     pub(crate) fn frames(&mut self, fields: &Fields<'_>, key: &str, otherwise: u32) -> u32 {
         let count = self.count(fields, key);
-        count.map_or(otherwise, |count| {
-            u32::try_from(count.value).unwrap_or(u32::MAX)
-        })
+        count.map_or(otherwise, |count| u32::try_from(count.value).unwrap_or(u32::MAX))
     }
 
     /// Reads a whole number from `min` to `max`.
@@ -94,11 +86,7 @@ impl Reader<'_> {
             let label = format!("{min} to {max}, without a unit");
             let meant = units::count_to_propose(text).filter(|n| (min..=max).contains(n));
             let help = meant.map(|number| Help::write(format!("{key}: {number}")));
-            let label = if max >= u64::MAX >> 1 {
-                "without a unit".to_owned()
-            } else {
-                label
-            };
+            let label = if max >= u64::MAX >> 1 { "without a unit".to_owned() } else { label };
             self.report(Diagnostic::new(&codes::WRONG_QUANTITY, title, span, label).help_if(help));
         }
         None
@@ -269,10 +257,8 @@ impl Reader<'_> {
             };
             let value = self.quantity_of(fields, key, amount, place, Quantity::Time)?;
             if std::mem::replace(&mut seen[usize::from(per_octet)], true) {
-                let title = format!(
-                    "`{key}` is a time and a time per octet, found {}",
-                    quote(text)
-                );
+                let title =
+                    format!("`{key}` is a time and a time per octet, found {}", quote(text));
                 let label = "the second of its kind";
                 let help = Help::example(format!("{key}: 8 us + 12 ns/B"));
                 self.report(
@@ -282,21 +268,13 @@ impl Reader<'_> {
             }
             let value = picoseconds(value);
             // One millisecond per octet is 1.5 s per frame.
-            let most = if per_octet {
-                Duration::from_ms(1)
-            } else {
-                Duration::from_secs(3600)
-            };
+            let most = if per_octet { Duration::from_ms(1) } else { Duration::from_secs(3600) };
             if value > most {
                 let rule = format!("at most {most}");
                 self.out_of_range(key, place, &rule, &quote(trimmed), "cost of a single frame");
                 return None;
             }
-            let slot = if per_octet {
-                &mut cost.per_octet
-            } else {
-                &mut cost.base
-            };
+            let slot = if per_octet { &mut cost.per_octet } else { &mut cost.base };
             *slot += value;
         }
         Some(cost)
@@ -342,10 +320,7 @@ impl Reader<'_> {
         let place = self.part(span, text, &error.range);
         let text = text.trim();
         let of = format!("of {}", fields.owner);
-        let spec_example = fields
-            .section
-            .find(key)
-            .map_or(want.example(), |spec| spec.example);
+        let spec_example = fields.section.find(key).map_or(want.example(), |spec| spec.example);
         let example = spec_example;
         let example = Help::example(format!("{key}: {example}"));
         let name = want.name();

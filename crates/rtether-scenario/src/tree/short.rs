@@ -37,11 +37,7 @@ impl Shorts {
         let mut begin = 0;
         for line in text.split_inclusive('\n') {
             let map = opening(line).and_then(|at| {
-                let mut cursor = Cursor {
-                    source,
-                    text,
-                    at: begin + at,
-                };
+                let mut cursor = Cursor { source, text, at: begin + at };
                 let map = cursor.map(0)?;
                 cursor.ends_line().then_some((map, begin + at, cursor.at))
             });
@@ -55,10 +51,7 @@ impl Shorts {
             }
         }
         rest.push_str(&text[copied..]);
-        (maps.len() >= Self::FROM).then(|| Self {
-            rest,
-            maps: maps.into_iter().peekable(),
-        })
+        (maps.len() >= Self::FROM).then(|| Self { rest, maps: maps.into_iter().peekable() })
     }
 }
 
@@ -131,11 +124,7 @@ impl Cursor<'_> {
 
     fn span(&self, start: usize) -> Span {
         let limit = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
-        Span {
-            source: self.source,
-            start: limit(start),
-            end: limit(self.at),
-        }
+        Span { source: self.source, start: limit(start), end: limit(self.at) }
     }
 
     fn map(&mut self, depth: usize) -> Option<Value> {
@@ -152,19 +141,12 @@ impl Cursor<'_> {
             if seen.find(&entries, &key).is_some() {
                 return None;
             }
-            entries.push(Entry {
-                key,
-                key_span,
-                value,
-            });
+            entries.push(Entry { key, key_span, value });
             if !self.goes_on(b'}')? {
                 break;
             }
         }
-        Some(Value {
-            span: self.span(start),
-            data: Data::Map(entries),
-        })
+        Some(Value { span: self.span(start), data: Data::Map(entries) })
     }
 
     fn list(&mut self, depth: usize) -> Option<Value> {
@@ -180,10 +162,7 @@ impl Cursor<'_> {
                 break;
             }
         }
-        Some(Value {
-            span: self.span(start),
-            data: Data::List(items),
-        })
+        Some(Value { span: self.span(start), data: Data::List(items) })
     }
 
     /// Returns whether a comma follows, or the end of the map or list.
@@ -223,10 +202,7 @@ impl Cursor<'_> {
         let text = self.text.get(start + 1..self.at)?;
         // Two quotes in a text mean one.
         let is_whole = self.takes(quote) && self.peek() != Some(quote);
-        is_whole.then(|| Value {
-            span: self.span(start),
-            data: Data::Scalar(text.to_owned()),
-        })
+        is_whole.then(|| Value { span: self.span(start), data: Data::Scalar(text.to_owned()) })
     }
 
     /// Reads words up to the comma or bracket behind them.

@@ -61,11 +61,7 @@ impl Decimal {
         } else {
             significant.parse().ok()?
         };
-        let number = Self {
-            negative: negative && mantissa != 0,
-            mantissa,
-            exponent,
-        };
+        let number = Self { negative: negative && mantissa != 0, mantissa, exponent };
         Some((number, rest))
     }
 
@@ -94,9 +90,7 @@ impl Decimal {
         };
         if self.exponent >= 0 {
             return product > 0
-                && power
-                    .and_then(|p| product.checked_mul(p))
-                    .is_none_or(|value| value > limit);
+                && power.and_then(|p| product.checked_mul(p)).is_none_or(|value| value > limit);
         }
         power.is_some_and(|power| product / power > limit)
     }

@@ -65,16 +65,10 @@ fn mistakes_are_told_apart() {
     assert_eq!(time("1e300 s"), Err(Problem::TooLarge { largest }));
     let error = read("100 Mb", Quantity::BitRate).unwrap_err();
     assert_eq!(error.range, 4..6);
-    let Problem::UnknownUnit {
-        hint: Some(hint), ..
-    } = error.problem
-    else {
+    let Problem::UnknownUnit { hint: Some(hint), .. } = error.problem else {
         panic!("{error:?}");
     };
-    assert_eq!(
-        hint.text,
-        "bits or bytes? write `100 Mbit/s` for bits, `800 Mbit/s` for bytes"
-    );
+    assert_eq!(hint.text, "bits or bytes? write `100 Mbit/s` for bits, `800 Mbit/s` for bytes");
 }
 
 /// Oracle: 10 days are 8.64e17 ps; a number of any length is compared with that, and a fraction of
@@ -83,15 +77,9 @@ fn mistakes_are_told_apart() {
 fn numbers_with_many_digits_are_numbers() {
     let long = "12345678901234567890123456789012345678";
     let largest = Quantity::Time.largest().1;
-    assert_eq!(
-        time(&format!("{long} s")),
-        Err(Problem::TooLarge { largest })
-    );
+    assert_eq!(time(&format!("{long} s")), Err(Problem::TooLarge { largest }));
     let smallest = Quantity::Time.smallest();
-    assert_eq!(
-        time(&format!("1.{long} s")),
-        Err(Problem::TooFine { smallest })
-    );
+    assert_eq!(time(&format!("1.{long} s")), Err(Problem::TooFine { smallest }));
     assert_eq!(time(&format!("1.{:040} s", 0)), Ok(1_000_000_000_000));
 }
 

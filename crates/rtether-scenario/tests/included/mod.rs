@@ -15,10 +15,7 @@ const FILES: usize = 64;
 ///
 /// Panics if there is a scenario in spite of errors or none without, or if files are read again and
 /// again.
-#[allow(
-    unreachable_pub,
-    reason = "a test and a fuzz target have it as a module"
-)]
+#[allow(unreachable_pub, reason = "a test and a fuzz target have it as a module")]
 pub fn check(text: &str) -> bool {
     let mut files: BTreeMap<&str, String> = BTreeMap::new();
     let mut name = "";

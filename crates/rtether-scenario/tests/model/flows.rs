@@ -18,11 +18,8 @@ fn periodic_flows() {
     let plain = flow("period: 2 ms, size: 64 B");
     assert_eq!(plain.encapsulation, Encapsulation::Udp);
     assert_eq!((plain.tag, plain.dscp, plain.deadline), (None, 0, None));
-    let periodic = |period, phase, release_jitter| Traffic::Periodic {
-        period,
-        phase,
-        release_jitter,
-    };
+    let periodic =
+        |period, phase, release_jitter| Traffic::Periodic { period, phase, release_jitter };
     let ms = Duration::from_ms;
     let none = Duration::ZERO;
     assert_eq!(plain.traffic, periodic(ms(2), Phase::Random, none));
@@ -37,17 +34,11 @@ fn periodic_flows() {
     assert_eq!(full.traffic, periodic(ms(2), phase, Duration::from_us(50)));
     assert_eq!(full.encapsulation, Encapsulation::Profinet);
     let tag = full.tag.unwrap();
-    assert_eq!(
-        (tag.pcp, tag.vid),
-        (Pcp::new(6).unwrap(), Vid::new(10).unwrap())
-    );
+    assert_eq!((tag.pcp, tag.vid), (Pcp::new(6).unwrap(), Vid::new(10).unwrap()));
     assert_eq!((full.start, full.stop), (ms(1000), Some(ms(2000))));
     assert_eq!(full.deadline, Some(ms(3)));
     let reply = full.reply.unwrap();
-    assert_eq!(
-        (reply.payload, reply.after),
-        (Bytes::new(60), Duration::from_us(100))
-    );
+    assert_eq!((reply.payload, reply.after), (Bytes::new(60), Duration::from_us(100)));
     // A priority without a VLAN gives a priority tag.
     let tag = flow("period: 2 ms, size: 64 B, pcp: 3").tag.unwrap();
     assert_eq!(tag.vid, Vid::PRIORITY_ONLY);
@@ -56,11 +47,7 @@ fn periodic_flows() {
 #[test]
 fn other_kinds_of_flows() {
     let ms = Duration::from_ms;
-    let sporadic = |min_gap, mean_gap, burst| Traffic::Sporadic {
-        min_gap,
-        mean_gap,
-        burst,
-    };
+    let sporadic = |min_gap, mean_gap, burst| Traffic::Sporadic { min_gap, mean_gap, burst };
     let events = flow("min_gap: 10 ms, size: 46 B");
     assert_eq!(events.traffic, sporadic(ms(10), ms(10), 1));
     let events = flow("min_gap: 10 ms, mean_gap: 50 ms, burst: 3, size: 46 B");
@@ -96,9 +83,7 @@ fn bulk_transfers() {
     };
     let list = |text: &str| {
         let transfers = bulk(text).transfers;
-        let pairs = transfers
-            .iter()
-            .map(|t| (t.start.as_ps() / 1_000_000_000, t.size));
+        let pairs = transfers.iter().map(|t| (t.start.as_ps() / 1_000_000_000, t.size));
         pairs.collect::<Vec<_>>()
     };
     let mb = Some(Bytes::new(1_000_000));
@@ -190,11 +175,7 @@ accept: [{{ flow: f, lost: {text} }}]
 "
         ));
         let lost = plant.accept[0].lost.expect("it");
-        assert_eq!(
-            (lost, lost.to_string().as_str()),
-            (expected, shown),
-            "{text}"
-        );
+        assert_eq!((lost, lost.to_string().as_str()), (expected, shown), "{text}");
     }
     let percent = Loss::PerBillion(10_000_000);
     assert!(percent.permits(1, 100) && !percent.permits(2, 199) && percent.permits(0, 0));
@@ -223,9 +204,7 @@ fn routes(to: &str, text: &str) -> Vec<Vec<String>> {
         format!("{node}:{}", port.port + 1)
     };
     let routes = plant.flows[0].routes.iter();
-    routes
-        .map(|route| route.iter().map(name).collect())
-        .collect()
+    routes.map(|route| route.iter().map(name).collect()).collect()
 }
 
 /// Oracle: by hand. The switches form a loop and one of them learns, so the plant would be refused

@@ -53,13 +53,7 @@ fn substation_is_that_of_the_paper() {
     assert_eq!(of_class("file to pisa"), 11);
     assert_eq!(of_class("file to bay node"), 30);
     assert_eq!(of_class("file from pisa"), 1);
-    let find = |name: &str| {
-        plant
-            .flows
-            .iter()
-            .find(|f| f.name == name)
-            .expect("the flow")
-    };
+    let find = |name: &str| plant.flows.iter().find(|f| f.name == name).expect("the flow");
     let sample = find("bay01.ct1 > bay01.pu");
     assert_eq!(sample.payload, Bytes::new(32));
     assert_eq!(sample.mean_interval(), Some(Duration::from_ms(1)));

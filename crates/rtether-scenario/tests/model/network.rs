@@ -17,12 +17,7 @@ use super::{FLOW, scenario, small};
 fn stack(text: &str) -> Stack {
     let plant = small(text, "{ ports: 4 }", FLOW);
     let id = plant.network.find("a").expect("declared");
-    plant
-        .network
-        .end_station(id)
-        .expect("a station")
-        .stack
-        .clone()
+    plant.network.end_station(id).expect("a station").stack.clone()
 }
 
 fn switch(text: &str) -> Switch {
@@ -52,10 +47,7 @@ fn stacks() {
     assert_eq!(linear.interface, cost(2_000, 0));
     assert_eq!(linear.servers, Servers::PerDirection);
     let jitter = Jitter {
-        spread: Spread::Exponential {
-            mean: Duration::from_us(10),
-            max: Duration::from_us(100),
-        },
+        spread: Spread::Exponential { mean: Duration::from_us(10), max: Duration::from_us(100) },
         outliers: Some(Outliers {
             per_million: 100,
             min: Duration::from_ms(1),
@@ -75,10 +67,9 @@ fn stacks() {
 fn measured_jitter() {
     // Oracle: the values in the file.
     let table = |points: &[(u32, i64)]| {
-        let points = points.iter().map(|&(per_million, ns)| Quantile {
-            per_million,
-            value: Duration::from_ns(ns),
-        });
+        let points = points
+            .iter()
+            .map(|&(per_million, ns)| Quantile { per_million, value: Duration::from_ns(ns) });
         Quantiles::new(points.collect()).expect("it rises")
     };
     let spread = |jitter: &str| {
@@ -92,17 +83,11 @@ fn measured_jitter() {
         "[{ share: 0 %, add: 0.5 us }, { share: 99.9 %, add: 3 us }, { share: 100 %, add: 1 ms }]";
     let both = table(&[(0, 500), (999_000, 3_000), (1_000_000, 1_000_000)]);
     let read = spread(&format!("{{ quantiles: {one} }}"));
-    let expected = Empirical {
-        send: both.clone(),
-        receive: both.clone(),
-    };
+    let expected = Empirical { send: both.clone(), receive: both.clone() };
     assert_eq!(read, Spread::Empirical(Box::new(expected)));
     let other = "[{ share: 0 %, add: 0 us }, { share: 100 %, add: 1 us }]";
     let read = spread(&format!("{{ send: {one}, receive: {other} }}"));
-    let expected = Empirical {
-        send: both,
-        receive: table(&[(0, 0), (1_000_000, 1_000)]),
-    };
+    let expected = Empirical { send: both, receive: table(&[(0, 0), (1_000_000, 1_000)]) };
     assert_eq!(read, Spread::Empirical(Box::new(expected)));
 }
 
@@ -119,12 +104,7 @@ fn switches_as_they_come() {
     assert_eq!(plain.multicast, MulticastForwarding::Managed);
     assert_eq!(plain.tags, TagHandling::Keep);
     assert_eq!(plain.ports.len(), 4);
-    assert!(
-        plain
-            .ports
-            .iter()
-            .all(|port| port.vlan == PortVlan::Transparent)
-    );
+    assert!(plain.ports.iter().all(|port| port.vlan == PortVlan::Transparent));
 }
 
 #[test]
@@ -163,10 +143,7 @@ fn switches_with_every_key() {
     assert_eq!(edf.selection, Selection::EarliestDeadline);
     assert_eq!(full.latency, Duration::from_us(10));
     assert_eq!(full.mode, ForwardingMode::CutThrough);
-    assert_eq!(
-        Some(full.queues),
-        QueueMap::new(2, [0, 0, 0, 1, 1, 1, 1, 1])
-    );
+    assert_eq!(Some(full.queues), QueueMap::new(2, [0, 0, 0, 1, 1, 1, 1, 1]));
     let Selection::StrictWrr { weights } = full.selection else {
         panic!("{:?}", full.selection);
     };
@@ -187,10 +164,7 @@ fn switches_with_every_key() {
     assert_eq!(full.ports[1].vlan, trunk(None, Some(one)));
     assert_eq!(full.ports[2], full.ports[1]);
     assert_eq!(full.ports[2].default_pcp.get(), 5);
-    assert_eq!(
-        full.ports[3].vlan,
-        trunk(Some(vec![ten, twenty]), Some(ten))
-    );
+    assert_eq!(full.ports[3].vlan, trunk(Some(vec![ten, twenty]), Some(ten)));
     assert_eq!(full.ports[4].vlan, PortVlan::Transparent);
 }
 
@@ -233,23 +207,14 @@ fn rules_for_arriving_frames() {
             ..none.clone()
         },
         IngressRule {
-            headers: HeaderMatch {
-                ethertype: Some(0x88b8),
-                ..HeaderMatch::default()
-            },
+            headers: HeaderMatch { ethertype: Some(0x88b8), ..HeaderMatch::default() },
             police: Some(police(1, 64, Exceed::Drop)),
             ..none.clone()
         },
-        IngressRule {
-            mark_dscp: Some(0),
-            ..none.clone()
-        },
+        IngressRule { mark_dscp: Some(0), ..none.clone() },
         none.clone(),
     ];
-    let marking = IngressRule {
-        mark: Some(pcp(1)),
-        ..none
-    };
+    let marking = IngressRule { mark: Some(pcp(1)), ..none };
     assert!(switch.icmp_unclassified);
     assert_eq!(switch.ingress_at(0), expected);
     assert_eq!(switch.ingress_at(1), []);
@@ -290,14 +255,8 @@ fn registered_vlans_are_those_declared_behind_a_port() {
         ))
     };
     let auto = "registered";
-    let by_hand = plant([
-        "[10, 40]",
-        "[10, 20, 30, 40, 50]",
-        "[20, 30, 40]",
-        "[10, 20, 40]",
-        "[40]",
-        "",
-    ]);
+    let by_hand =
+        plant(["[10, 40]", "[10, 20, 30, 40, 50]", "[20, 30, 40]", "[10, 20, 40]", "[40]", ""]);
     let mut registered = plant([auto, auto, auto, auto, auto, ""]);
     // Which ports register is kept, for a plant with a link less.
     assert_eq!(std::mem::take(&mut registered.network.registering).len(), 5);
@@ -308,22 +267,14 @@ fn registered_vlans_are_those_declared_behind_a_port() {
 #[test]
 fn mirrors_and_thresholds() {
     let plain = switch("{ ports: 4, mirror: { to: 3 } }");
-    let mirror = Mirror {
-        to: 2,
-        ports: vec![0, 1, 3],
-        direction: MirrorDirection::Both,
-    };
+    let mirror = Mirror { to: 2, ports: vec![0, 1, 3], direction: MirrorDirection::Both };
     assert_eq!(plain.mirror, Some(mirror));
     let chosen = switch(
         "{ ports: 4, queues: 2, mirror: { to: 3, ports: [4], direction: sent }, buffer: 32 KiB, \
          thresholds: [2 KiB, 16 KiB], port_settings: { 1: { thresholds: [8 KiB, 8 KiB] }, \
          2: { selection: fcfs } } }",
     );
-    let mirror = Mirror {
-        to: 2,
-        ports: vec![3],
-        direction: MirrorDirection::Sent,
-    };
+    let mirror = Mirror { to: 2, ports: vec![3], direction: MirrorDirection::Sent };
     assert_eq!(chosen.mirror, Some(mirror));
     let [own, all] = [[8, 8], [2, 16]].map(|sizes| sizes.map(|kib| Bytes::new(kib << 10)));
     let first = |port| chosen.thresholds_at(port).map(|own| [own[0], own[1]]);
@@ -402,10 +353,9 @@ flows:
     assert_eq!(stack.receive.base, Duration::from_us(30));
     assert_eq!(stack.send, Cost::default());
     assert!(plant.flows[0].asks(&plant.network) && !plant.flows[1].asks(&plant.network));
-    let plain = scenario(&text.replace(
-        ", channels: 8, accepts: 2, retry: 4 ms, attempts: 5, cost: 30 us",
-        "",
-    ));
+    let plain = scenario(
+        &text.replace(", channels: 8, accepts: 2, retry: 4 ms, attempts: 5, cost: 30 us", ""),
+    );
     let expected = Admission {
         manager,
         channels: Admission::CHANNELS,
@@ -436,30 +386,14 @@ fn ends_agree_on_what_both_offer() {
         (", rate: 100 Mbit/s", fast, "", 100, false),
         (fast, ", rate: 100 Mbit/s", "", 100, false),
         (", rate: 10 Mbit/s, duplex: half", fast, "", 10, true),
-        (
-            ", rate: 100 Mbit/s, duplex: half",
-            fast,
-            ", duplex: full",
-            100,
-            false,
-        ),
+        (", rate: 100 Mbit/s, duplex: half", fast, ", duplex: full", 100, false),
         (", duplex: half", "", ", rate: 10 Mbit/s", 10, true),
         // A port has its own rate in place of that of the switch.
-        (
-            fast,
-            ", rate: 1 Gbit/s, port_settings: { 1: { rate: 100 Mbit/s } }",
-            "",
-            100,
-            false,
-        ),
+        (fast, ", rate: 1 Gbit/s, port_settings: { 1: { rate: 100 Mbit/s } }", "", 100, false),
     ] {
         let plant = plant(nodes, switch, link);
         let own = &plant.network.links[0];
-        assert_eq!(
-            own.rate,
-            BitRate::from_mbps(mbps),
-            "{nodes} {switch} {link}"
-        );
+        assert_eq!(own.rate, BitRate::from_mbps(mbps), "{nodes} {switch} {link}");
         let duplex = if is_half { Duplex::Half } else { Duplex::Full };
         assert_eq!(own.duplex, duplex, "{nodes} {switch} {link}");
     }

@@ -47,15 +47,11 @@ fn layer(text: &str) -> Layer {
 }
 
 fn receive(text: &str) -> Receive {
-    layer(&format!("receive_queues: {{ {text} }}"))
-        .receive
-        .expect("receive queues")
+    layer(&format!("receive_queues: {{ {text} }}")).receive.expect("receive queues")
 }
 
 fn transmit(text: &str) -> TransmitConfig {
-    layer(&format!("transmit_queues: {{ {text} }}"))
-        .transmit
-        .expect("transmit queues")
+    layer(&format!("transmit_queues: {{ {text} }}")).transmit.expect("transmit queues")
 }
 
 const MS: fn(i64) -> Duration = Duration::from_ms;
@@ -66,23 +62,12 @@ fn stacks_of_a_real_time_system() {
         "vxworks: { datagram: 101 us + 1 ns/B, segment: 50 us, acknowledgement: 25 us, jitter: 10 us }",
         "stack: vxworks",
     );
-    let us = |us| Cost {
-        base: Duration::from_us(us),
-        per_octet: Duration::ZERO,
-    };
+    let us = |us| Cost { base: Duration::from_us(us), per_octet: Duration::ZERO };
     let stack = RtosStack {
-        datagram: Cost {
-            per_octet: Duration::from_ns(1),
-            ..us(101)
-        },
+        datagram: Cost { per_octet: Duration::from_ns(1), ..us(101) },
         segment: us(50),
         acknowledgement: us(25),
-        jitter: Jitter {
-            spread: Spread::Uniform {
-                max: Duration::from_us(10),
-            },
-            outliers: None,
-        },
+        jitter: Jitter { spread: Spread::Uniform { max: Duration::from_us(10) }, outliers: None },
     };
     assert_eq!(station.stack, Stack::Rtos(stack));
     assert_eq!((station.tasks, station.layer), (None, None));
@@ -102,9 +87,7 @@ fn a_cost_that_is_not_known_has_two_ends() {
         (station.stack, found)
     };
     let (stack, more) = of("send: 5 us + 1 ns/B, receive: { unknown: 20 us .. 200 us }");
-    let Stack::Linear(linear) = stack else {
-        panic!("a linear stack, found {stack:?}")
-    };
+    let Stack::Linear(linear) = stack else { panic!("a linear stack, found {stack:?}") };
     assert_eq!([linear.send.base, linear.receive.base], [us(5), us(20)]);
     assert_eq!(more, [(us(180), CostName::Receive)]);
     let (stack, more) = of("service: { unknown: 20 us .. 50 us }");
@@ -115,10 +98,7 @@ fn a_cost_that_is_not_known_has_two_ends() {
     // Both ends are the same, so it is known.
     assert_eq!(of("send: 1 us, receive: { unknown: 2 us .. 2 us }").1, []);
     // What a node says counts instead of what its stack says.
-    let own = node_with(
-        &format!("s: {{ {tasks} }}"),
-        "stack: s, tasks: { message: 3 us }",
-    );
+    let own = node_with(&format!("s: {{ {tasks} }}"), "stack: s, tasks: { message: 3 us }");
     assert_eq!(own.unknown, []);
 }
 
@@ -135,18 +115,11 @@ fn built_in_stacks_need_no_declaration() {
 #[test]
 fn tasks() {
     let plain = node("tasks: { message: 5 us }").tasks;
-    let tasks = Tasks {
-        message: Duration::from_us(5),
-        segment: Duration::ZERO,
-        messages_first: false,
-    };
+    let tasks =
+        Tasks { message: Duration::from_us(5), segment: Duration::ZERO, messages_first: false };
     assert_eq!(plain, Some(tasks));
     let full = node("tasks: { message: 5 us, segment: 40 us, order: messages-first }").tasks;
-    let tasks = Tasks {
-        segment: Duration::from_us(40),
-        messages_first: true,
-        ..tasks
-    };
+    let tasks = Tasks { segment: Duration::from_us(40), messages_first: true, ..tasks };
     assert_eq!(full, Some(tasks));
 }
 
@@ -162,10 +135,7 @@ fn what_a_node_says_counts_instead_of_what_its_stack_says() {
     let layer = station.layer.expect("a layer");
     assert!(layer.smoother.is_some());
     // The four queues of the node apply to the stack's settings as well.
-    assert_eq!(
-        layer.transmit.expect("of the stack").queue_limits,
-        [1000; 4]
-    );
+    assert_eq!(layer.transmit.expect("of the stack").queue_limits, [1000; 4]);
     assert!(matches!(layer.receive, Some(Receive::Queues(_))));
 }
 
@@ -188,37 +158,19 @@ fn priorities_and_rules() {
     let address = |last| IpAddr::V4(Ipv4Addr::new(10, 0, 0, last));
     let none = HeaderMatch::default();
     let rules = [
-        HeaderMatch {
-            tos: Some(TosMatch::dscp(46)),
-            ..none
-        },
-        HeaderMatch {
-            protocol: Some(17),
-            destination_port: Some(PortRange::one(5000)),
-            ..none
-        },
+        HeaderMatch { tos: Some(TosMatch::dscp(46)), ..none },
+        HeaderMatch { protocol: Some(17), destination_port: Some(PortRange::one(5000)), ..none },
         HeaderMatch {
             protocol: Some(6),
-            source_port: Some(PortRange {
-                first: 20,
-                last: 21,
-            }),
-            source: Some(Prefix {
-                address: address(0),
-                bits: 8,
-            }),
+            source_port: Some(PortRange { first: 20, last: 21 }),
+            source: Some(Prefix { address: address(0), bits: 8 }),
             destination: Some(Prefix::host(address(7))),
             ..none
         },
-        HeaderMatch {
-            ethertype: Some(0x88b8),
-            ..none
-        },
+        HeaderMatch { ethertype: Some(0x88b8), ..none },
     ];
     let rules = rules.into_iter().zip([2, 1, 0, 2]);
-    let rules: Vec<Rule> = rules
-        .map(|(headers, class)| Rule { headers, class })
-        .collect();
+    let rules: Vec<Rule> = rules.map(|(headers, class)| Rule { headers, class }).collect();
     assert_eq!(full.rules, rules);
 }
 
@@ -235,27 +187,18 @@ fn receive_queues() {
     assert_eq!(receive("selection: highest-first"), queues(highest));
     let promoting = ReceiveSelection::PROMOTING;
     assert_eq!(receive("selection: promoting"), queues(promoting));
-    let promoting = ReceiveSelection::Promoting {
-        picks: NonZeroU32::new(3).unwrap(),
-    };
+    let promoting = ReceiveSelection::Promoting { picks: NonZeroU32::new(3).unwrap() };
     assert_eq!(receive("selection: promoting, picks: 3"), queues(promoting));
     let flag = ReceiveSelection::LOW_FLAG;
     assert_eq!(receive("selection: low-flag"), queues(flag));
     let flag = ReceiveSelection::LOW_FLAG_LITERAL;
     let text = "selection: low-flag, idle_release: never";
     assert_eq!(receive(text), queues(flag));
-    let flag = ReceiveSelection::LowFlag {
-        idle_release: Some(MS(5)),
-        low_turn: LowTurn::BelowTop,
-    };
+    let flag = ReceiveSelection::LowFlag { idle_release: Some(MS(5)), low_turn: LowTurn::BelowTop };
     let text = "selection: low-flag, idle_release: 5 ms, low_turn: below-top";
     assert_eq!(receive(text), queues(flag));
     let limited = receive("selection: highest-first, limit: [10, 20], input_limit: 5");
-    let config = ReceiveConfig {
-        input_limit: 5,
-        queue_limits: vec![10, 20],
-        selection: highest,
-    };
+    let config = ReceiveConfig { input_limit: 5, queue_limits: vec![10, 20], selection: highest };
     assert_eq!(limited, Receive::Queues(config));
     let queue_limits = vec![30, 30];
     let instances = receive("selection: instances, limit: 30");
@@ -281,9 +224,7 @@ fn transmit_queues() {
         ring_limit: 4,
         queue_limits: vec![9, 9],
         high_from: Some(0),
-        strategy: TransmitStrategy::Moderate {
-            empty: RingEmpty::NoneWaiting,
-        },
+        strategy: TransmitStrategy::Moderate { empty: RingEmpty::NoneWaiting },
     };
     assert_eq!(full, config);
     let rings = queues(TransmitStrategy::Rings { count: 2 });
@@ -318,10 +259,7 @@ fn overrides_reach_the_keys_of_a_station() {
         "stacks.s.datagram=3 us",
     ];
     let sets = sets.map(|set| Override::parse(set).unwrap());
-    let text = text(
-        "s: { datagram: 1 us, segment: 1 us, acknowledgement: 1 us }",
-        "stack: s",
-    );
+    let text = text("s: { datagram: 1 us, segment: 1 us, acknowledgement: 1 us }", "stack: s");
     let loaded = load_with("test.yaml", &text, &sets).into_scenario();
     let scenario = loaded.unwrap_or_else(|words| panic!("{words}"));
     let id = scenario.network.find("a").unwrap();
@@ -334,9 +272,7 @@ fn overrides_reach_the_keys_of_a_station() {
     let smoothing = layer.smoother.unwrap();
     assert!(matches!(smoothing.config.mode, Mode::Nt(_)));
     let visibility_per_million = 500_000;
-    let detector = Detector::OwnCollisions {
-        visibility_per_million,
-    };
+    let detector = Detector::OwnCollisions { visibility_per_million };
     assert_eq!(smoothing.detector, detector);
 }
 

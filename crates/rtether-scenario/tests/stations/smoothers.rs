@@ -9,16 +9,12 @@ use rtether_model::smoother::{
 use crate::{MS, layer};
 
 fn smoothing(text: &str) -> Smoothing {
-    layer(&format!("smoother: {{ {text} }}"))
-        .smoother
-        .expect("a smoother")
+    layer(&format!("smoother: {{ {text} }}")).smoother.expect("a smoother")
 }
 
 #[test]
 fn smoothers_are_those_of_the_paper() {
-    let seen = |visibility_per_million| Detector::OwnCollisions {
-        visibility_per_million,
-    };
+    let seen = |visibility_per_million| Detector::OwnCollisions { visibility_per_million };
     for (word, mode) in [
         ("none", Mode::None),
         ("fixed", Mode::Fixed(Fixed::PAPER)),
@@ -83,27 +79,15 @@ fn smoothers_with_every_key() {
     let expected = Smoothing {
         config: smoother::Config {
             mode: Mode::Adaptive(adaptive),
-            limits: Limits {
-                real_time_packets: 7,
-                bulk_packets: 8,
-                ..Limits::default()
-            },
+            limits: Limits { real_time_packets: 7, bulk_packets: 8, ..Limits::default() },
         },
-        rule: smoother::Rule::TypeOfService {
-            mask: 0xfc,
-            values: [0x88; 2],
-        },
+        rule: smoother::Rule::TypeOfService { mask: 0xfc, values: [0x88; 2] },
         ring: 4,
-        detector: Detector::OwnCollisions {
-            visibility_per_million: 300_000,
-        },
+        detector: Detector::OwnCollisions { visibility_per_million: 300_000 },
     };
     assert_eq!(himd, expected);
     let mode = |text: &str| smoothing(text).config.mode;
-    let fixed = Fixed {
-        depth: Bytes::new(1518),
-        period: MS(4),
-    };
+    let fixed = Fixed { depth: Bytes::new(1518), period: MS(4) };
     let text = "mode: fixed, depth: 1518 B, period: 4 ms, classify: udp";
     assert_eq!(mode(text), Mode::Fixed(fixed));
     let slow = Increase::SlowStart(MS(100));
@@ -112,10 +96,7 @@ fn smoothers_with_every_key() {
         ("mode: slow-start, halve_every: 100 ms", slow),
         ("mode: linear, rate_step: 8 kbit/s", linear),
     ] {
-        let adaptive = Adaptive {
-            increase,
-            ..Adaptive::HIMD
-        };
+        let adaptive = Adaptive { increase, ..Adaptive::HIMD };
         assert_eq!(mode(text), Mode::Adaptive(adaptive));
     }
     let nt = Nt {
@@ -138,15 +119,9 @@ fn detectors() {
     let floor = BitRate::from_mbps(4);
     let clearing = detector("kind: clearing-rate, floor: 4 Mbit/s");
     assert_eq!(clearing, Detector::ClearingRate { floor });
-    let backlog = Detector::Backlog {
-        low: Bytes::new(1500),
-        high: Bytes::new(6000),
-    };
+    let backlog = Detector::Backlog { low: Bytes::new(1500), high: Bytes::new(6000) };
     assert_eq!(detector("kind: backlog, low: 1500 B, high: 6 kB"), backlog);
-    let utilization = Detector::Utilization {
-        threshold_percent: 60,
-        window: MS(10),
-    };
+    let utilization = Detector::Utilization { threshold_percent: 60, window: MS(10) };
     let text = "kind: utilization, threshold: 60 %, window: 10 ms";
     assert_eq!(detector(text), utilization);
 }

@@ -17,11 +17,7 @@ pub(crate) struct Workload {
 
 impl Workload {
     pub(crate) fn simulation(&self) -> Simulation {
-        let config = Config {
-            seed: 1,
-            warmup: Duration::ZERO,
-            bucket: Duration::ZERO,
-        };
+        let config = Config { seed: 1, warmup: Duration::ZERO, bucket: Duration::ZERO };
         Simulation::new(&self.network, &self.flows, &config).expect("a plant that can be built")
     }
 
@@ -31,10 +27,8 @@ impl Workload {
 
     fn station(&mut self, stack: &Stack) -> NodeId {
         let name = format!("s{}", self.network.nodes.len());
-        let station = EndStation {
-            driver_queue: Bytes::new(1 << 20),
-            ..EndStation::new(stack.clone())
-        };
+        let station =
+            EndStation { driver_queue: Bytes::new(1 << 20), ..EndStation::new(stack.clone()) };
         self.network.add(name, NodeKind::EndStation(station))
     }
 
@@ -76,11 +70,7 @@ pub(crate) fn delivered(record: &Record) -> u64 {
 }
 
 fn empty(duration: Duration) -> Workload {
-    Workload {
-        network: Network::default(),
-        flows: Vec::new(),
-        duration,
-    }
+    Workload { network: Network::default(), flows: Vec::new(), duration }
 }
 
 /// Eighteen stations at one switch; sixteen send 1440 packets a second to each of the other two,
@@ -164,9 +154,7 @@ pub(crate) fn tree(stations: u32, packets: u64, duration: Duration, stack: &Stac
 
 /// A substation: 40 bay nodes, 4 000 packets a second each, through stacks of 20 us.
 pub(crate) fn substation(duration: Duration) -> Workload {
-    let stack = Stack::IpRate {
-        service: Duration::from_us(20),
-    };
+    let stack = Stack::IpRate { service: Duration::from_us(20) };
     let packets = 160 * u64::try_from(duration.as_ps() / 1_000_000_000).expect("a positive time");
     tree(40, packets, duration, &stack)
 }

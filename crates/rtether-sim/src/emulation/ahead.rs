@@ -19,10 +19,8 @@ impl Ahead {
     /// Returns one for each domain without bit errors; errors are drawn only at the end of a frame.
     pub(super) fn of_all(simulation: &Simulation) -> Vec<Self> {
         let domains = simulation.faultless_domains().into_iter();
-        let new = |(domain, stations)| Self {
-            domain,
-            told: alloc::vec![Instant::from_ps(-1); stations],
-        };
+        let new =
+            |(domain, stations)| Self { domain, told: alloc::vec![Instant::from_ps(-1); stations] };
         domains.map(new).collect()
     }
 

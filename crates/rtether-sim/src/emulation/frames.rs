@@ -54,20 +54,12 @@ pub(super) struct Frames {
 
 impl Frames {
     pub(super) fn new(places: Vec<Certainty>, groups: Vec<Vec<NodeId>>) -> Self {
-        Self {
-            places,
-            groups,
-            ..Self::default()
-        }
+        Self { places, groups, ..Self::default() }
     }
 
     /// Adds a frame and returns the number of its packets.
     pub(super) fn insert(&mut self, token: u64) -> u32 {
-        let frame = Frame {
-            token,
-            copies: 1,
-            is_told: false,
-        };
+        let frame = Frame { token, copies: 1, is_told: false };
         if let Some(number) = self.free.pop() {
             self.all[number as usize] = frame;
             return number;
@@ -178,10 +170,7 @@ impl Observer for Frames {
         if self.place(station) == Some(Certainty::Switched) {
             return;
         }
-        let near = Near {
-            tag: packet.tag,
-            is_told: false,
-        };
+        let near = Near { tag: packet.tag, is_told: false };
         // On a shared medium it may have been reported already.
         self.near.entry((packet.number, station)).or_insert(near);
     }

@@ -96,12 +96,7 @@ pub struct Setup<'a> {
 impl<'a> Setup<'a> {
     /// Returns the setup of a network without known groups, drawn by frame.
     pub const fn new(network: &'a Network, seed: u64) -> Self {
-        Self {
-            network,
-            groups: &[],
-            seed,
-            draws: Draws::ByFrame,
-        }
+        Self { network, groups: &[], seed, draws: Draws::ByFrame }
     }
 }
 
@@ -275,11 +270,7 @@ impl Emulation {
         let Setup { seed, draws, .. } = *setup;
         let network = bare(setup.network, setup.groups)?;
         let (flows, groups) = known_groups(setup.groups);
-        let config = Config {
-            seed,
-            warmup: Duration::ZERO,
-            bucket: Duration::ZERO,
-        };
+        let config = Config { seed, warmup: Duration::ZERO, bucket: Duration::ZERO };
         let mut simulation = Simulation::new(&network, &flows, &config)?;
         let seed_of_frames = (draws == Draws::ByFrame).then_some(seed);
         simulation.open_to_all(seed_of_frames);
@@ -334,8 +325,7 @@ impl Emulation {
         }
         self.counters.injected += 1;
         // As in the simulation: arrivals of the same time come first.
-        self.simulation
-            .run_before(at, self.release_slot, &mut self.frames);
+        self.simulation.run_before(at, self.release_slot, &mut self.frames);
         let number = self.frames.insert(frame.token);
         let sent = &mut self.sent[source as usize];
         *sent += 1;

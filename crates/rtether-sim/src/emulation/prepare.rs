@@ -21,9 +21,7 @@ pub(super) fn known_groups(flows: &[Flow]) -> (Vec<Flow>, Vec<Option<u32>>) {
         let position = u32::try_from(groups.len()).ok();
         groups.push(Flow {
             payload: Bytes::ZERO,
-            traffic: Traffic::Poisson {
-                mean_interval: Duration::from_secs(1),
-            },
+            traffic: Traffic::Poisson { mean_interval: Duration::from_secs(1) },
             start: Duration::ZERO,
             stop: Some(Duration::ZERO),
             reply: None,
@@ -52,13 +50,9 @@ pub(super) fn bare(network: &Network, flows: &[Flow]) -> Result<Network, Emulati
             let flow = flow.name.clone();
             return Err(EmulationError::Route { flow });
         }
-        let node = links
-            .first()
-            .map(|link| network.links[link.index()].ends[0].node);
+        let node = links.first().map(|link| network.links[link.index()].ends[0].node);
         let switch = node.map(|node| network.node(node).name.clone());
-        return Err(EmulationError::Loop {
-            switch: switch.unwrap_or_default(),
-        });
+        return Err(EmulationError::Loop { switch: switch.unwrap_or_default() });
     }
     if network.admission.is_some() {
         return Err(EmulationError::Admission);

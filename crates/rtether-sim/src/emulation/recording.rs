@@ -124,36 +124,19 @@ impl Recording {
         let recorded = recorded.filter(|ending| ending.at < until).copied();
         let arrived = self.arrivals.iter().filter(|arrival| arrival.at < until);
         let frames = arrived.count() as u64;
-        Ok(Comparison::of(
-            frames,
-            recorded.collect(),
-            replayed.collect(),
-        ))
+        Ok(Comparison::of(frames, recorded.collect(), replayed.collect()))
     }
 }
 
 impl Ending {
     fn of(output: &Output) -> Option<Self> {
         match *output {
-            Output::Delivered {
-                token, station, at, ..
-            } => Some(Self {
-                token,
-                node: station,
-                lost: None,
-                at,
-            }),
-            Output::Dropped {
-                token,
-                node,
-                at,
-                reason,
-            } => Some(Self {
-                token,
-                node,
-                lost: Some(reason),
-                at,
-            }),
+            Output::Delivered { token, station, at, .. } => {
+                Some(Self { token, node: station, lost: None, at })
+            }
+            Output::Dropped { token, node, at, reason } => {
+                Some(Self { token, node, lost: Some(reason), at })
+            }
             Output::Collision { .. } | Output::Finished { .. } => None,
         }
     }
@@ -179,10 +162,7 @@ impl Comparison {
     fn of(frames: u64, mut recorded: Vec<Ending>, mut replayed: Vec<Ending>) -> Self {
         recorded.sort_unstable();
         replayed.sort_unstable();
-        let mut this = Self {
-            frames,
-            ..Self::default()
-        };
+        let mut this = Self { frames, ..Self::default() };
         let (mut left, mut right) = (&recorded[..], &replayed[..]);
         while let Some(token) = next_token(left, right) {
             let (own, other) = (take(&mut left, token), take(&mut right, token));

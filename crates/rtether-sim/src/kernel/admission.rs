@@ -80,11 +80,7 @@ impl Simulation {
     }
 
     fn send_message<O: Observer>(&mut self, outgoing: Outgoing, observer: &mut O) {
-        let Outgoing {
-            source,
-            destination,
-            octets,
-        } = outgoing;
+        let Outgoing { source, destination, octets } = outgoing;
         let Some(flow) = self.admission.as_ref().map(|own| own.flow_of(source)) else {
             return;
         };
@@ -150,10 +146,7 @@ impl Simulation {
         for flow in admission.division() {
             flows[flow as usize].deadline = self.flow_list[flow as usize].deadline;
         }
-        let equal = Network {
-            partition: Partition::Equal,
-            ..network.clone()
-        };
+        let equal = Network { partition: Partition::Equal, ..network.clone() };
         Some((divide(network, &flows), divide(&equal, &self.flow_list)))
     }
 }

@@ -77,12 +77,7 @@ impl Numbers {
                 .filter(|&ports| ports < 1 << crate::packet::PLACE_INDEX_BITS)
                 .ok_or(BuildError::TooLarge)?;
         }
-        Ok(Self {
-            owner,
-            first_port,
-            stations,
-            ports,
-        })
+        Ok(Self { owner, first_port, stations, ports })
     }
 
     fn port(&self, id: PortId) -> u32 {
@@ -120,11 +115,8 @@ impl Simulation {
         for (number, attachment) in (0u32..).zip(&media.attachments) {
             ports.hot[attachment.port() as usize].attach(number);
         }
-        let Stations {
-            hot: stations,
-            stacks,
-            layers,
-        } = build_stations(network, &routing, &numbers, config)?;
+        let Stations { hot: stations, stacks, layers } =
+            build_stations(network, &routing, &numbers, config)?;
         let mut simulation = Self {
             network: network.clone(),
             flow_list,
@@ -186,23 +178,14 @@ impl Simulation {
         let first_stream = u32::try_from(self.streams.len()).map_err(|_| BuildError::TooLarge)?;
         let name = || flow.name.clone();
         let station = |node| {
-            numbers
-                .station(node)
-                .ok_or_else(|| BuildError::NotAnEndStation { flow: name() })
+            numbers.station(node).ok_or_else(|| BuildError::NotAnEndStation { flow: name() })
         };
         let talker = station(flow.talker)?;
-        let listeners: Vec<u32> = flow
-            .listeners
-            .iter()
-            .map(|&node| station(node))
-            .collect::<Result<_, _>>()?;
+        let listeners: Vec<u32> =
+            flow.listeners.iter().map(|&node| station(node)).collect::<Result<_, _>>()?;
         let plant = (&self.network, &self.routing, numbers);
-        add_streams(&mut self.forwarding, plant, flow, first_stream).map_err(|reason| {
-            BuildError::NoRoute {
-                flow: name(),
-                reason,
-            }
-        })?;
+        add_streams(&mut self.forwarding, plant, flow, first_stream)
+            .map_err(|reason| BuildError::NoRoute { flow: name(), reason })?;
         let octets = |payload: Bytes| {
             // TCP and RTPS cut messages and samples themselves, so the payload may exceed a frame.
             let is_cut = flow.connection.is_some() || flow.is_published();
@@ -226,8 +209,7 @@ impl Simulation {
             let sent_back = flow.reply.map_or(flow.payload, |reply| reply.payload);
             // Segments of a bulk flow differ in size.
             let payload = if bulk.is_some() { 0 } else { sent_back.get() };
-            self.streams
-                .push(StreamStats::new(index, listener.0, flow.deadline, payload));
+            self.streams.push(StreamStats::new(index, listener.0, flow.deadline, payload));
         }
         let parts = Parts {
             talker,
@@ -348,8 +330,7 @@ impl Simulation {
             own.set_slots([talker, give(Action::TcpEnd(index, LISTENER))?]);
         }
         for index in numbered(self.publications.participants()) {
-            self.publications
-                .set_slot(index, give(Action::Party(index))?);
+            self.publications.set_slot(index, give(Action::Party(index))?);
         }
         let flows = numbered(self.flows.len()).zip(&mut self.flows);
         for (index, flow) in flows.filter(|(_, flow)| flow.together() > 0) {
@@ -463,19 +444,16 @@ fn build_stations(
         let hop = routing.hops_from(network, node).next();
         let draw = Draw::new(config.seed, &definition.name, Purpose::Stack);
         let stack = StackState::new(&station.stack, station.stack_queue, draw);
-        let rate = hop.as_ref().map_or(BitRate::from_mbps(100), |hop| {
-            network.links[hop.link.index()].rate
-        });
+        let rate = hop
+            .as_ref()
+            .map_or(BitRate::from_mbps(100), |hop| network.links[hop.link.index()].rate);
         let layer = LayerState::new(station, &definition.name, config.seed, rate);
-        let layer = layer.map_err(|reason| BuildError::Layer {
-            station: definition.name.clone(),
-            reason,
-        })?;
+        let layer = layer
+            .map_err(|reason| BuildError::Layer { station: definition.name.clone(), reason })?;
         let place = u32::try_from(all.layers.len()).map_err(|_| BuildError::TooLarge)?;
         let port = hop.map(|hop| numbers.port(hop.egress));
         let place = layer.as_ref().map(|_| place);
-        all.hot
-            .push(Station::new(node, port, place, stack.servers()));
+        all.hot.push(Station::new(node, port, place, stack.servers()));
         all.layers.extend(layer);
         all.stacks.push(stack);
     }

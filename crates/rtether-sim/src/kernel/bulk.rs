@@ -57,11 +57,8 @@ impl Simulation {
         let bulk = &self.bulk[index as usize];
         let flow = &self.flows[bulk.flow() as usize];
         let (talker, listener) = (flow.talker(), flow.listeners()[0]);
-        let (source, destination) = if is_reverse {
-            (listener, talker)
-        } else {
-            (talker, listener)
-        };
+        let (source, destination) =
+            if is_reverse { (listener, talker) } else { (talker, listener) };
         let is_counted = self.is_counted(self.now);
         let frame = wire::frame_size(segment.payload_size(), Encapsulation::Tcp);
         let mut packet = Packet {

@@ -35,11 +35,7 @@ impl Simulation {
             Carrier::Publication(_) => {
                 let message = self.pool.message(id);
                 let is_sample = message.is_some_and(|message| message.is_sample);
-                return if is_sample {
-                    Kind::Message
-                } else {
-                    Kind::Middleware
-                };
+                return if is_sample { Kind::Message } else { Kind::Middleware };
             }
         };
         match self.pool.segment(id) {
@@ -59,10 +55,7 @@ impl Simulation {
     pub(super) fn frame_key(&self, id: u32) -> FrameKey {
         let key = self.sent_key(id);
         let given = self.pool.get(id).given_dscp().map(|dscp| dscp << 2);
-        FrameKey {
-            tos: key.tos.map(|own| given.unwrap_or(own)),
-            ..key
-        }
+        FrameKey { tos: key.tos.map(|own| given.unwrap_or(own)), ..key }
     }
 
     /// Returns the header fields as its sender has written them, but with the tag it has now.
@@ -111,11 +104,7 @@ impl Simulation {
             return key;
         }
         // Only the first fragment has a UDP header.
-        FrameKey {
-            source_port: None,
-            destination_port: None,
-            ..key
-        }
+        FrameKey { source_port: None, destination_port: None, ..key }
     }
 
     /// Returns a packet as the rules of a switch port see it.

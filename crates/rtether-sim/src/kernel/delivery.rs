@@ -108,11 +108,7 @@ impl Simulation {
         payload: Option<u64>,
         observer: &mut O,
     ) {
-        debug_assert_eq!(
-            spent.total(),
-            self.now - released.at,
-            "the parts of a message"
-        );
+        debug_assert_eq!(spent.total(), self.now - released.at, "the parts of a message");
         // One packet may complete several messages, and booking ends a packet.
         let copy = self.pool.duplicate(id);
         let packet = self.pool.get_mut(copy);

@@ -53,8 +53,7 @@ impl Simulation {
     pub fn tallies(&self) -> Vec<Tally> {
         let released = self.released_by_stream();
         let both = self.streams.iter().zip(released);
-        both.map(|(stats, released)| stats.tally(released))
-            .collect()
+        both.map(|(stats, released)| stats.tally(released)).collect()
     }
 
     /// Returns the state of the smoother of a station now; `None` if it has none.
@@ -103,10 +102,7 @@ impl Simulation {
     /// Adds what became of the request for a channel.
     fn with_channel(&self, stream: StreamRecord) -> StreamRecord {
         let admission = self.admission.as_ref();
-        StreamRecord {
-            channel: admission.and_then(|own| own.channel(stream.flow)),
-            ..stream
-        }
+        StreamRecord { channel: admission.and_then(|own| own.channel(stream.flow)), ..stream }
     }
 
     /// Returns the counters of a port on a shared medium, and how many of its frames the medium
@@ -211,10 +207,8 @@ impl Simulation {
     /// Returns the counters of all nodes, by number.
     pub(super) fn node_records(&self) -> Vec<NodeRecord> {
         let mut records = Vec::with_capacity(self.network.nodes.len());
-        let (mut stations, mut switches) = (
-            (0u32..).zip(self.stations.iter().zip(&self.stacks)),
-            self.switches.iter(),
-        );
+        let (mut stations, mut switches) =
+            ((0u32..).zip(self.stations.iter().zip(&self.stacks)), self.switches.iter());
         let mut arp = self.arp.iter().map(ArpState::record);
         for (node, definition) in self.network.iter_nodes() {
             let mut record = empty(node);

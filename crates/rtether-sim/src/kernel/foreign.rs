@@ -104,10 +104,7 @@ impl Simulation {
             Some(place) => *place = visitor,
             None => self.visitors.push(visitor),
         }
-        let id = self.pool.insert(Packet {
-            released_at: self.now,
-            ..packet
-        });
+        let id = self.pool.insert(Packet { released_at: self.now, ..packet });
         self.send(packet.source, id, observer);
     }
 

@@ -39,9 +39,7 @@ impl Simulation {
             let is_balanced = !switch.shares_memory() || switch.shared_used() == backlog;
             ensure(is_balanced, "memory shared by ports")?;
         }
-        self.conversations
-            .iter()
-            .try_for_each(Conversation::invariants)
+        self.conversations.iter().try_for_each(Conversation::invariants)
     }
 
     /// Returns how many frames of a port its medium holds; `None` on a full-duplex link.
@@ -96,13 +94,8 @@ impl Simulation {
             };
             if port.reports_completion() {
                 let queued = self.queues[station.port() as usize].waiting() as usize;
-                let is_sending = self
-                    .on_medium(port)
-                    .map_or(port.is_wake_set(), |held| held > 0);
-                ensure(
-                    in_rings == queued + usize::from(is_sending),
-                    "frames in rings",
-                )?;
+                let is_sending = self.on_medium(port).map_or(port.is_wake_set(), |held| held > 0);
+                ensure(in_rings == queued + usize::from(is_sending), "frames in rings")?;
             } else {
                 ensure(in_rings == 0, "frames in unused rings")?;
             }

@@ -61,11 +61,7 @@ impl Simulation {
 
     /// Returns the class of a packet for a stack with classes, otherwise zero.
     fn stack_class(&mut self, index: u32, id: u32) -> u8 {
-        if self.layer(index).has_classes() {
-            self.class_of(index, id)
-        } else {
-            0
-        }
+        if self.layer(index).has_classes() { self.class_of(index, id) } else { 0 }
     }
 
     /// Handles a packet that leaves the stack of a station with tasks or a layer, in either

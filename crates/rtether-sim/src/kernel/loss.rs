@@ -56,11 +56,7 @@ impl Simulation {
         if packet.destination & GROUP == 0 {
             // Flooding may put copies on paths that do not lead to the destination.
             let leads = egress.is_none_or(|port| self.leads_on(port, packet));
-            return if leads {
-                alloc::vec![packet.stream as usize]
-            } else {
-                Vec::new()
-            };
+            return if leads { alloc::vec![packet.stream as usize] } else { Vec::new() };
         }
         let first = flow.first_stream() as usize;
         let definition = &self.flow_list[packet.flow as usize];
@@ -70,11 +66,7 @@ impl Simulation {
             let paths = self.routing.flow_paths(&self.network, definition, listener);
             paths.is_ok_and(|paths| paths.iter().flatten().any(|hop| hop.egress == port))
         };
-        (first..)
-            .zip(&definition.listeners)
-            .filter(|&(_, &l)| depends(l))
-            .map(|(s, _)| s)
-            .collect()
+        (first..).zip(&definition.listeners).filter(|&(_, &l)| depends(l)).map(|(s, _)| s).collect()
     }
 
     /// Returns whether the packet counts in its stream's latency: not an acknowledgement, not a TCP

@@ -124,13 +124,7 @@ impl Simulation {
             EventKind::Garbled { attempts } => {
                 self.discard_garbled(domain, index);
                 let node = self.port_id(index).node;
-                self.lose(
-                    event.frame,
-                    node,
-                    Some(index),
-                    DropReason::Garbled,
-                    observer,
-                );
+                self.lose(event.frame, node, Some(index), DropReason::Garbled, observer);
                 self.free_attachment(number, attempts, observer);
             }
             EventKind::Dropped { reason, attempts } => {

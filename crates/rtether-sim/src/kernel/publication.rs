@@ -38,8 +38,7 @@ impl Simulation {
     /// Does what applications do now, and handles timers of the participant.
     pub(super) fn wake_party<O: Observer>(&mut self, party: u32, observer: &mut O) {
         while let Some(reader) =
-            self.publications
-                .do_due(party, self.now, losses(&mut self.streams))
+            self.publications.do_due(party, self.now, losses(&mut self.streams))
         {
             self.take_samples(reader, None, observer);
         }
@@ -87,9 +86,7 @@ impl Simulation {
 
     /// Takes the samples of one reader; packet `id` completed the last one.
     fn take_samples<O: Observer>(&mut self, reader: Reader, id: Option<u32>, observer: &mut O) {
-        while let Some(sample) = self
-            .publications
-            .take(reader, self.now, losses(&mut self.streams))
+        while let Some(sample) = self.publications.take(reader, self.now, losses(&mut self.streams))
         {
             self.hand_sample(reader, &sample, id, observer);
         }
@@ -120,13 +117,9 @@ impl Simulation {
         let mut spent = sample.released.all(spent);
         if let Some((station, after)) = sample.answer {
             spent.answer(station, after);
-            let released = Released {
-                spent: Some(Box::new(spent)),
-                ..sample.released.clone()
-            };
+            let released = Released { spent: Some(Box::new(spent)), ..sample.released.clone() };
             let lose = losses(&mut self.streams);
-            self.publications
-                .answer(reader, released, (self.now, after), lose);
+            self.publications.answer(reader, released, (self.now, after), lose);
         } else {
             let id = self.pool.insert(packet);
             self.book_whole(id, &sample.released, &spent, None, observer);
@@ -142,22 +135,14 @@ impl Simulation {
             while let Some(outgoing) = self.publications.poll_transmit(party, self.now) {
                 self.send_datagram(outgoing, observer);
             }
-            self.publications
-                .set_timer(party, self.now, &mut self.agenda);
+            self.publications.set_timer(party, self.now, &mut self.agenda);
             next = self.publications.take_woken();
         }
     }
 
     /// Hands a datagram to the stack of its station.
     fn send_datagram<O: Observer>(&mut self, outgoing: Outgoing, observer: &mut O) {
-        let Outgoing {
-            message,
-            source,
-            destination,
-            number,
-            flow: index,
-            is_discovery,
-        } = outgoing;
+        let Outgoing { message, source, destination, number, flow: index, is_discovery } = outgoing;
         let flow = &self.flows[index as usize];
         let octets = u64::try_from(message.octets.len()).unwrap_or(u64::MAX);
         let frame = wire::frame_size(Bytes::new(octets), Encapsulation::Udp);

@@ -34,9 +34,7 @@ impl Double {
 impl Simulation {
     /// Returns the position of a station among those in two networks.
     fn double_of(&self, station: u32) -> Option<usize> {
-        let found = self
-            .doubles
-            .binary_search_by_key(&station, |own| own.station);
+        let found = self.doubles.binary_search_by_key(&station, |own| own.station);
         found.ok()
     }
 
@@ -166,9 +164,7 @@ impl Simulation {
             };
             station.double();
             let node = station.node();
-            let first = self
-                .port_rests
-                .partition_point(|rest| rest.id().node < node);
+            let first = self.port_rests.partition_point(|rest| rest.id().node < node);
             let linked = |port: usize| match u32::try_from(port) {
                 Ok(number) if self.ports[port].peer() != NONE => number,
                 _ => NONE,

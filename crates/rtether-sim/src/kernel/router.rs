@@ -33,9 +33,9 @@ impl Simulation {
         packet.mark = self.now;
         packet.held_for = from;
         let switch = &mut self.switches[index as usize];
-        let entry = switch.processor_mut().map_or(Entry::Full, |processor| {
-            processor.enter(id, false, &mut self.pool)
-        });
+        let entry = switch
+            .processor_mut()
+            .map_or(Entry::Full, |processor| processor.enter(id, false, &mut self.pool));
         match entry {
             Entry::Serve(_) => self.begin_routing(index, id),
             Entry::Wait => {}

@@ -28,10 +28,8 @@ impl Simulation {
         };
         let is_lost = access.was_lost();
         let relays = access.pass_on(message);
-        let (own, others): (Vec<Cargo>, Vec<Cargo>) = access
-            .unload()
-            .into_iter()
-            .partition(|cargo| cargo.station == master);
+        let (own, others): (Vec<Cargo>, Vec<Cargo>) =
+            access.unload().into_iter().partition(|cargo| cargo.station == master);
         // Stations near the master have put in theirs by now.
         for cargo in others {
             access.load(cargo);
@@ -85,10 +83,8 @@ impl Simulation {
         let mut left = Some(id);
         let all = (0u32..).take(count).filter(|to| *to != station);
         let all: Vec<(u32, u32)> = all.map(|to| (to, self.member(domain, to))).collect();
-        let takers: Vec<(u32, u32)> = all
-            .into_iter()
-            .filter(|(_, receiver)| self.wants(*receiver, id))
-            .collect();
+        let takers: Vec<(u32, u32)> =
+            all.into_iter().filter(|(_, receiver)| self.wants(*receiver, id)).collect();
         for (position, &(to, receiver)) in takers.iter().enumerate() {
             // The last one gets the frame itself, not a copy.
             let own = if position + 1 == takers.len() {
@@ -102,20 +98,10 @@ impl Simulation {
                 copy
             };
             if station == master || to == master {
-                let after = if to == master {
-                    0
-                } else {
-                    self.way(domain, to)
-                };
+                let after = if to == master { 0 } else { self.way(domain, to) };
                 self.take_out(sender, receiver, own, self.now + after);
             } else if let Some(access) = self.shared[domain as usize].scheme_mut() {
-                access.keep(Relay {
-                    sender,
-                    to,
-                    receiver,
-                    id: own,
-                    class,
-                });
+                access.keep(Relay { sender, to, receiver, id: own, class });
             }
         }
         if let Some(id) = left {
@@ -154,13 +140,7 @@ impl Simulation {
         self.book_carried(sender, cargo);
         self.discard_garbled(domain, sender);
         let node = self.port_id(sender).node;
-        self.lose(
-            cargo.id,
-            node,
-            Some(sender),
-            DropReason::FrameError,
-            observer,
-        );
+        self.lose(cargo.id, node, Some(sender), DropReason::FrameError, observer);
     }
 
     /// Returns how many frames of a port its medium holds.
@@ -168,8 +148,7 @@ impl Simulation {
         let access = self.shared[attachment.domain() as usize].scheme();
         let aboard = access.map_or(0, |access| {
             let own = access.aboard().iter();
-            own.filter(|cargo| cargo.station == attachment.station())
-                .count()
+            own.filter(|cargo| cargo.station == attachment.station()).count()
         });
         u64::from(attachment.frame().is_some()) + aboard as u64
     }

@@ -96,9 +96,7 @@ impl Simulation {
     /// Returns the ports of a switch that have a link.
     fn linked_ports(&self, index: u32) -> Vec<u32> {
         let ports = self.switches[index as usize].ports();
-        ports
-            .filter(|&port| self.ports[port as usize].peer() != NONE)
-            .collect()
+        ports.filter(|&port| self.ports[port as usize].peer() != NONE).collect()
     }
 
     /// Sends a frame to several ports, except the one by which it came.

@@ -31,10 +31,7 @@ impl LayerState {
     /// longer change, with its time; without tasks, those in stack instances.
     pub(crate) fn for_each_certain(&self, mut visit: impl FnMut(u32, Instant)) {
         if let Some(tasks) = &self.tasks {
-            tasks
-                .certain()
-                .into_iter()
-                .for_each(|(id, due)| visit(id, due));
+            tasks.certain().into_iter().for_each(|(id, due)| visit(id, due));
         } else if let Some(StackSide::Instances(instances)) = &self.stack {
             let jobs = instances.engines().iter();
             let jobs = jobs.filter_map(StackInstances::certain);
@@ -130,9 +127,7 @@ fn class_record(stats: &QueueStats) -> ClassRecord {
 }
 
 fn smoother_record(statistics: &Statistics) -> SmootherRecord {
-    let Statistics {
-        real_time, bulk, ..
-    } = statistics;
+    let Statistics { real_time, bulk, .. } = statistics;
     SmootherRecord {
         real_time: real_time.sent_size,
         bulk: bulk.sent_size,

@@ -149,11 +149,7 @@ impl Directions {
         let (inbound, outbound) = (top(Way::In), top(Way::Out));
         let is_outbound_first =
             outbound > inbound || (outbound.is_some() && outbound == inbound && !self.was_outbound);
-        let order = if is_outbound_first {
-            [Way::Out, Way::In]
-        } else {
-            [Way::In, Way::Out]
-        };
+        let order = if is_outbound_first { [Way::Out, Way::In] } else { [Way::In, Way::Out] };
         for way in order.into_iter().filter(|way| ways.contains(way)) {
             let engine = match way {
                 Way::In => &mut self.inbound,

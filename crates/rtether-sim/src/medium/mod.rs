@@ -199,11 +199,7 @@ impl Medium {
         let mut paths = Vec::with_capacity(attachments.len() * attachments.len());
         for from in 0..count {
             for to in 0..count {
-                let delay = if from == to {
-                    Duration::ZERO
-                } else {
-                    between(from, to)
-                };
+                let delay = if from == to { Duration::ZERO } else { between(from, to) };
                 if delay.is_negative() {
                     return Err(MediumError::Negative { station: from });
                 }
@@ -250,10 +246,7 @@ impl Medium {
         assert!(frame_size >= MIN_FRAME, "a frame of {frame_size}");
         let now = self.advance_clock(now);
         self.run_until(now - 1);
-        assert!(
-            !self.has_frame(station),
-            "station {station} has a frame already"
-        );
+        assert!(!self.has_frame(station), "station {station} has a frame already");
         let state = &mut self.stations[station as usize];
         state.frame = frame;
         state.length = self.timing.frame(frame_size);
@@ -277,11 +270,7 @@ impl Medium {
         };
         let before = |waiting: &Waiting| waiting.station < station;
         let place = self.waiting.partition_point(before);
-        let waiting = Waiting {
-            station,
-            due,
-            ready,
-        };
+        let waiting = Waiting { station, due, ready };
         put(&mut self.waiting, place, waiting);
         self.next.insert(due, place);
     }
@@ -320,10 +309,7 @@ impl Medium {
 
     /// Exchanges the events of the last call with an empty list.
     pub fn swap_events(&mut self, list: &mut VecDeque<Event>) {
-        debug_assert!(
-            list.is_empty(),
-            "events must be taken before they are replaced"
-        );
+        debug_assert!(list.is_empty(), "events must be taken before they are replaced");
         core::mem::swap(&mut self.events, list);
     }
 
@@ -400,10 +386,7 @@ impl Medium {
     }
 
     fn advance_clock(&mut self, now: Instant) -> i64 {
-        debug_assert!(
-            self.events.is_empty(),
-            "events must be taken before the next call"
-        );
+        debug_assert!(self.events.is_empty(), "events must be taken before the next call");
         debug_assert!(now.as_ps() >= self.now, "time runs backwards");
         self.now = now.as_ps();
         self.now
@@ -461,11 +444,7 @@ impl Medium {
 
     /// Lets the stations start that are due to.
     fn start_all(&mut self, at: i64) {
-        let Next {
-            place: first,
-            is_shared,
-            ..
-        } = self.next;
+        let Next { place: first, is_shared, .. } = self.next;
         let mut place = first;
         while let Some(&Waiting { station, due, .. }) = self.waiting.get(place) {
             if due == at {
@@ -515,16 +494,8 @@ impl Medium {
             }
         }
         // Signals now in transit are heard before the end: every delay is shorter than a frame.
-        let end = if detected == NEVER {
-            at + length
-        } else {
-            detected.max(at + preamble) + jam
-        };
-        self.wire.begin(Signal {
-            station,
-            start: at,
-            end,
-        });
+        let end = if detected == NEVER { at + length } else { detected.max(at + preamble) + jam };
+        self.wire.begin(Signal { station, start: at, end });
         let before = |sending: &Sending| sending.station < station;
         let place = self.sending.partition_point(before);
         let sending = Sending { station, due: end };
@@ -620,12 +591,7 @@ impl Medium {
 
 impl Next {
     /// No station starts.
-    const NONE: Self = Self {
-        at: NEVER,
-        place: 0,
-        is_shared: false,
-        following: NEVER,
-    };
+    const NONE: Self = Self { at: NEVER, place: 0, is_shared: false, following: NEVER };
 
     /// Returns the earliest of the times of these stations.
     fn of(stations: &[Waiting]) -> Self {
@@ -641,12 +607,7 @@ impl Next {
     fn add(&mut self, at: i64, place: usize) {
         match at.cmp(&self.at) {
             Ordering::Less => {
-                *self = Self {
-                    at,
-                    place,
-                    is_shared: false,
-                    following: self.at,
-                };
+                *self = Self { at, place, is_shared: false, following: self.at };
             }
             Ordering::Equal => self.is_shared = true,
             Ordering::Greater => self.following = self.following.min(at),

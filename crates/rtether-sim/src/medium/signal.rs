@@ -76,12 +76,7 @@ pub(super) struct Wire {
 
 impl Cables {
     pub(super) fn new(distance: Vec<i64>, repeater: i64) -> Self {
-        let mut cables = Self {
-            distance,
-            repeater,
-            between: Vec::new(),
-            is_metric: true,
-        };
+        let mut cables = Self { distance, repeater, between: Vec::new(), is_metric: true };
         let count = u32::try_from(cables.distance.len()).unwrap_or(u32::MAX);
         if count <= MOST_IN_TABLE {
             let pairs = (0..count).flat_map(|a| (0..count).map(move |b| (a, b)));
@@ -102,12 +97,7 @@ impl Cables {
             })
         };
         let is_metric = count <= MOST_CHECKED && rows().all(is_shortest);
-        Self {
-            distance,
-            repeater: 0,
-            between,
-            is_metric,
-        }
+        Self { distance, repeater: 0, between, is_metric }
     }
 
     /// Returns the one-way delay between two stations; zero from a station to itself.
@@ -360,11 +350,7 @@ impl Wire {
                 last = last.max(to);
             }
         }
-        (last > watch).then_some(Carrier {
-            first,
-            last,
-            is_whole,
-        })
+        (last > watch).then_some(Carrier { first, last, is_whole })
     }
 
     /// Returns the end of the gap after carrier that a station begins to sense.
@@ -422,11 +408,7 @@ mod tests {
         let mut wire = Wire::new(Cables::new(alloc::vec![0; 3], 2 * BIT), &timing);
         wire.signals = signals
             .iter()
-            .map(|&(station, start, end)| Signal {
-                station,
-                start: start * BIT,
-                end: end * BIT,
-            })
+            .map(|&(station, start, end)| Signal { station, start: start * BIT, end: end * BIT })
             .collect();
         wire.may_send(0, ready * BIT) / BIT
     }

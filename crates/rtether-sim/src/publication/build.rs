@@ -44,11 +44,7 @@ pub(crate) struct Plant<'a> {
 /// Returns the version of RTPS that a flow uses, and whether lost samples are sent again; `None` if
 /// it is not published.
 pub(super) const fn kind(flow: &Flow) -> Option<(RtpsVersion, bool)> {
-    if let Encapsulation::Rtps {
-        version,
-        is_reliable,
-    } = flow.encapsulation
-    {
+    if let Encapsulation::Rtps { version, is_reliable } = flow.encapsulation {
         Some((version, is_reliable))
     } else {
         None
@@ -59,9 +55,7 @@ pub(super) const fn kind(flow: &Flow) -> Option<(RtpsVersion, bool)> {
 const APPLICATION_PORT: u16 = 49_152;
 
 fn largest(flow: &Flow) -> Bytes {
-    flow.reply
-        .map_or(Bytes::ZERO, |reply| reply.payload)
-        .max(flow.payload)
+    flow.reply.map_or(Bytes::ZERO, |reply| reply.payload).max(flow.payload)
 }
 
 /// Returns the largest sample of a flow: in 1.0, one that fits a datagram of one frame.
@@ -104,10 +98,7 @@ pub(super) fn address_of(node: NodeId) -> Ipv4Addr {
 }
 
 pub(super) const fn named(topic: &str) -> TopicName<'_> {
-    TopicName {
-        topic,
-        type_name: TYPE,
-    }
+    TopicName { topic, type_name: TYPE }
 }
 
 /// Returns the parameters of a participant of RTPS 2.5.
@@ -121,9 +112,7 @@ fn config(plant: &Plant<'_>, node: NodeId) -> Config {
         && let Some(port) = ports.discovery_unicast(0)
     {
         config.metatraffic_unicast = vec![Locator::udp(address, port)];
-        config
-            .default_unicast
-            .clone_from(&config.metatraffic_unicast);
+        config.default_unicast.clone_from(&config.metatraffic_unicast);
         let group = Locator::udp(DISCOVERY_GROUP, ports.discovery_multicast());
         config.announce_to = vec![group];
     }
@@ -141,9 +130,7 @@ fn config_v1(plant: &Plant<'_>, node: NodeId, role: RoleV1, (port, manager): (u1
     config.metatraffic_unicast = vec![Locator::udp(address, port)];
     match role {
         RoleV1::Application => {
-            config
-                .default_unicast
-                .clone_from(&config.metatraffic_unicast);
+            config.default_unicast.clone_from(&config.metatraffic_unicast);
             config.announce_to = vec![Locator::udp(Ipv4Addr::LOCALHOST, manager)];
         }
         RoleV1::Manager => {
@@ -174,11 +161,7 @@ impl Publications {
     /// Creates the list for a plant with this many stations; a participant has a discovery group,
     /// and these are numbered from `groups_from`.
     pub(crate) fn new(stations: usize, groups_from: u32) -> Self {
-        Self {
-            by_station: vec![NONE; stations],
-            groups_from,
-            ..Self::default()
-        }
+        Self { by_station: vec![NONE; stations], groups_from, ..Self::default() }
     }
 
     /// Creates participants, writers and readers of the flow at `index`; returns the index of its
@@ -232,10 +215,9 @@ impl Publications {
             all.push(listener);
         }
         let answer = match flow.reply {
-            Some(reply) => Some(AnswerOf {
-                payload: payload(reply.payload)?,
-                after: reply.after.as_ps(),
-            }),
+            Some(reply) => {
+                Some(AnswerOf { payload: payload(reply.payload)?, after: reply.after.as_ps() })
+            }
             None => None,
         };
         self.topics.push(Topic {
@@ -290,11 +272,7 @@ impl Publications {
                     (RoleV1::Application, party + 1, APPLICATION_PORT),
                     (RoleV1::Manager, party, manager),
                 ] {
-                    add(
-                        config_v1(plant, node, role, (port, manager)),
-                        companion,
-                        port,
-                    );
+                    add(config_v1(plant, node, role, (port, manager)), companion, port);
                 }
             }
         }
@@ -317,10 +295,7 @@ impl Publications {
         let requested = || policies(is_reliable, flow.dscp, false);
         let participant = self.participant(own);
         let reader = participant.create_reader(now, named(&flow.name), None, requested())?;
-        let role = Role {
-            topic,
-            answers: None,
-        };
+        let role = Role { topic, answers: None };
         self.note_reader(own, role, place);
         let mut back = None;
         if flow.reply.is_some() {

@@ -48,10 +48,7 @@ impl Publications {
         qos.time_based_filter = time::Duration::from_ns(habit.separation.as_ps() / 1_000);
         let listener = &mut self.topics[topic as usize].listeners[place as usize];
         listener.habit = habit;
-        let coming = Coming {
-            topic: flow.name.clone(),
-            qos,
-        };
+        let coming = Coming { topic: flow.name.clone(), qos };
         let party = &mut self.parties[listener.party as usize];
         party.participant.delete_reader(clock(0), listener.reader);
         let coming = Due::Come(Box::new(coming), [topic, place]);

@@ -26,13 +26,8 @@ impl Message {
     /// Parses a datagram sent by a participant to another one; where the message itself names its
     /// destination, that counts.
     pub(super) fn new(octets: &[u8], [from, to]: [GuidPrefix; 2], dscp: u8, port: u16) -> Self {
-        let mut message = Self {
-            octets: Arc::from(octets),
-            dscp,
-            port,
-            is_sample: false,
-            writer: None,
-        };
+        let mut message =
+            Self { octets: Arc::from(octets), dscp, port, is_sample: false, writer: None };
         if let Ok(parsed) = wire::parse(octets) {
             message.read(parsed, from, to);
         } else if let Ok(parsed) = v1::parse(octets) {
@@ -43,13 +38,7 @@ impl Message {
 
     /// Creates a message that is no datagram of RTPS.
     pub(crate) fn plain(octets: &[u8]) -> Self {
-        Self {
-            octets: Arc::from(octets),
-            dscp: 0,
-            port: 0,
-            is_sample: false,
-            writer: None,
-        }
+        Self { octets: Arc::from(octets), dscp: 0, port: 0, is_sample: false, writer: None }
     }
 
     fn read(&mut self, parsed: wire::Message<'_>, from: GuidPrefix, mut to: GuidPrefix) {

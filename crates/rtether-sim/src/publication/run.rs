@@ -84,10 +84,7 @@ impl Publications {
                 Due::Come(coming, place) => self.come(&coming, place, now),
                 Due::Look([topic, place]) => {
                     self.plan_look([topic, place], now);
-                    let role = Role {
-                        topic,
-                        answers: None,
-                    };
+                    let role = Role { topic, answers: None };
                     return Some(Reader { role, place });
                 }
                 Due::Leave => self.leave(party),
@@ -201,11 +198,7 @@ impl Publications {
     ) {
         let (topic, listener) = (reader.role.topic, reader.place);
         let party = self.topics[topic as usize].listeners[listener as usize].party;
-        let answer = Answer {
-            topic,
-            listener,
-            released,
-        };
+        let answer = Answer { topic, listener, released };
         if after == 0 {
             self.write_answer(party, &answer, now, &mut lose);
             return;
@@ -237,16 +230,12 @@ impl Publications {
 
     /// Hands the datagram in the buffer to the other participant of a station.
     fn hand_over(&mut self, from: u32, now: i64) {
-        let Party {
-            companion, address, ..
-        } = self.parties[from as usize];
+        let Party { companion, address, .. } = self.parties[from as usize];
         let Some(other) = self.parties.get_mut(companion as usize) else {
             return;
         };
         let origin = Origin::Ip(address.into());
-        other
-            .participant
-            .handle_datagram(clock(now), origin, &self.buffer);
+        other.participant.handle_datagram(clock(now), origin, &self.buffer);
         while other.participant.poll_event().is_some() {}
         self.woken.push(companion);
     }
@@ -297,9 +286,7 @@ impl Publications {
             let message = Message::new(&self.buffer, [prefix, reader], dscp, to.port());
             let party = &mut self.parties[index as usize];
             party.number = party.number.wrapping_add(1);
-            let role = message
-                .writer
-                .and_then(|writer| self.by_writer.get(&writer));
+            let role = message.writer.and_then(|writer| self.by_writer.get(&writer));
             let flow = role.map(|role| self.topics[role.topic as usize].flow);
             return Some(Outgoing {
                 message,

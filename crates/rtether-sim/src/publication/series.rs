@@ -73,11 +73,7 @@ mod tests {
         let mut series = Series::default();
         for number in 0..4 {
             let released = Released::new(0, number, true);
-            assert!(
-                series
-                    .push(SequenceNumber(i64::from(number) + 5), released)
-                    .is_none()
-            );
+            assert!(series.push(SequenceNumber(i64::from(number) + 5), released).is_none());
         }
         let mut lost = Vec::new();
         let taken = series.take(SequenceNumber(7), |one| lost.push(one.number));

@@ -130,24 +130,12 @@ impl Config {
         [
             (self.mss == 0, "the MSS is zero"),
             (self.receive_window == 0, "the receive window is zero"),
-            (
-                self.delayed_ack_segments == 0,
-                "the number of segments per acknowledgement is zero",
-            ),
-            (
-                self.delayed_ack_timeout.is_negative(),
-                "the acknowledgement delay is negative",
-            ),
+            (self.delayed_ack_segments == 0, "the number of segments per acknowledgement is zero"),
+            (self.delayed_ack_timeout.is_negative(), "the acknowledgement delay is negative"),
             (self.initial_rto <= Duration::ZERO, "the first RTO is zero"),
             (self.min_rto <= Duration::ZERO, "the RTO floor is zero"),
-            (
-                self.min_rto > self.max_rto,
-                "the RTO floor is above the ceiling",
-            ),
-            (
-                self.reassembly_ranges > MAX_RANGES,
-                "too many out-of-order ranges",
-            ),
+            (self.min_rto > self.max_rto, "the RTO floor is above the ceiling"),
+            (self.reassembly_ranges > MAX_RANGES, "too many out-of-order ranges"),
         ]
         .into_iter()
         .find_map(|(is_wrong, what)| is_wrong.then_some(what))
@@ -159,11 +147,7 @@ impl Config {
     /// If there is an obstacle.
     pub(crate) fn assert_usable(&self) {
         let obstacle = self.obstacle();
-        assert!(
-            obstacle.is_none(),
-            "unusable parameters: {}",
-            obstacle.unwrap_or_default()
-        );
+        assert!(obstacle.is_none(), "unusable parameters: {}", obstacle.unwrap_or_default());
     }
 }
 

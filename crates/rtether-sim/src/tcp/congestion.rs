@@ -49,11 +49,7 @@ impl Window {
 
     /// Returns the slow-start threshold in octets, `None` while it is unlimited.
     pub(super) const fn threshold(&self) -> Option<u64> {
-        if self.threshold < UNLIMITED {
-            Some(self.threshold)
-        } else {
-            None
-        }
+        if self.threshold < UNLIMITED { Some(self.threshold) } else { None }
     }
 
     /// Grows by an acknowledgement of `acked` new octets outside recovery (RFC 5681, 3.1).
@@ -168,10 +164,7 @@ mod tests {
     const MSS: u64 = 1_460;
 
     fn window(counting: Counting) -> Window {
-        Window::new(&Config {
-            counting,
-            ..Config::default()
-        })
+        Window::new(&Config { counting, ..Config::default() })
     }
 
     #[test]
@@ -241,10 +234,7 @@ mod tests {
 
     #[test]
     fn without_control_nothing_limits() {
-        let config = Config {
-            congestion_control: CongestionControl::None,
-            ..Config::default()
-        };
+        let config = Config { congestion_control: CongestionControl::None, ..Config::default() };
         let mut w = Window::new(&config);
         w.on_timeout(10 * MSS, true);
         w.on_fast_retransmit(10 * MSS);

@@ -107,10 +107,7 @@ mod tests {
     const START: Instant = Instant::ZERO;
 
     fn pair() -> [Endpoint; 2] {
-        let config = Config {
-            nagle: false,
-            ..Config::default()
-        };
+        let config = Config { nagle: false, ..Config::default() };
         [(); 2].map(|()| Endpoint::connected(config))
     }
 

@@ -83,11 +83,7 @@ impl Receiver {
     /// # Panics
     /// If `config` has a size, a count or a timeout of zero.
     pub fn connected(config: Config) -> Self {
-        Self {
-            open: true,
-            next: 1,
-            ..Self::new(config)
-        }
+        Self { open: true, next: 1, ..Self::new(config) }
     }
 
     /// Handles a segment of the sender.
@@ -116,11 +112,7 @@ impl Receiver {
 
     /// Returns the next segment to send, if any.
     pub fn poll_transmit(&mut self, _now: Instant) -> Option<Segment> {
-        let (seq, syn) = if self.syn_ack_due {
-            (OWN_SEQ - 1, true)
-        } else {
-            (OWN_SEQ, false)
-        };
+        let (seq, syn) = if self.syn_ack_due { (OWN_SEQ - 1, true) } else { (OWN_SEQ, false) };
         if !syn && !self.ack_due {
             return None;
         }
@@ -132,11 +124,7 @@ impl Receiver {
             ack: self.take_ack(),
             len: 0,
             window: self.config.receive_window,
-            flags: Flags {
-                syn,
-                ack: true,
-                fin: false,
-            },
+            flags: Flags { syn, ack: true, fin: false },
         })
     }
 
@@ -202,10 +190,7 @@ impl Receiver {
 
     /// Processes a segment with data or a FIN and decides when to acknowledge it.
     fn take(&mut self, now: Instant, segment: &Segment) {
-        let arrived = Range {
-            start: segment.seq.max(self.next),
-            end: segment.end(),
-        };
+        let arrived = Range { start: segment.seq.max(self.next), end: segment.end() };
         if arrived.end > self.right_edge() {
             self.statistics.refused_window += 1;
             self.ack_due = true;
@@ -254,10 +239,7 @@ impl Receiver {
         let ranges = &self.ranges[..self.range_count];
         let first = ranges.partition_point(|r| r.end < arrived.start);
         let after = ranges.partition_point(|r| r.start <= arrived.end);
-        if ranges[first..after]
-            .iter()
-            .any(|r| r.start <= arrived.start && arrived.end <= r.end)
-        {
+        if ranges[first..after].iter().any(|r| r.start <= arrived.start && arrived.end <= r.end) {
             self.statistics.duplicates += 1;
             return;
         }
@@ -289,33 +271,17 @@ mod tests {
     const START: Instant = Instant::ZERO;
 
     fn data(seq: u64, len: u32) -> Segment {
-        Segment {
-            seq,
-            len,
-            ..Segment::default()
-        }
+        Segment { seq, len, ..Segment::default() }
     }
 
     fn last(seq: u64, len: u32) -> Segment {
-        Segment {
-            flags: Flags {
-                fin: true,
-                ..Flags::default()
-            },
-            ..data(seq, len)
-        }
+        Segment { flags: Flags { fin: true, ..Flags::default() }, ..data(seq, len) }
     }
 
     /// A receiver that has answered the SYN.
     fn open(config: Config) -> Receiver {
         let mut receiver = Receiver::new(config);
-        let syn = Segment {
-            flags: Flags {
-                syn: true,
-                ..Flags::default()
-            },
-            ..Segment::default()
-        };
+        let syn = Segment { flags: Flags { syn: true, ..Flags::default() }, ..Segment::default() };
         receiver.handle_segment(START, &syn);
         let answer = receiver.poll_transmit(START).unwrap();
         assert_eq!((answer.seq, answer.ack), (0, 1));
@@ -356,13 +322,7 @@ mod tests {
         assert_eq!(give(&mut r, START, data(301, 100)), Some(1));
         assert_eq!(r.range_count, 2);
         assert_eq!(give(&mut r, START, data(201, 100)), Some(1));
-        assert_eq!(
-            r.ranges[0],
-            Range {
-                start: 101,
-                end: 401
-            }
-        );
+        assert_eq!(r.ranges[0], Range { start: 101, end: 401 });
         assert_eq!((r.range_count, r.delivered().get()), (1, 0));
         assert_eq!(give(&mut r, START, data(1, 100)), Some(401));
         assert_eq!((r.range_count, r.delivered().get()), (0, 400));
@@ -378,23 +338,14 @@ mod tests {
         assert_eq!(give(&mut r, START, data(151, 100)), Some(1));
         assert_eq!(give(&mut r, START, data(201, 100)), Some(1));
         assert_eq!(give(&mut r, START, data(101, 60)), Some(1));
-        assert_eq!(
-            r.ranges[0],
-            Range {
-                start: 101,
-                end: 301
-            }
-        );
+        assert_eq!(r.ranges[0], Range { start: 101, end: 301 });
         assert_eq!(give(&mut r, START, data(1, 220)), Some(301));
         assert_eq!(r.delivered().get(), 300);
     }
 
     #[test]
     fn the_range_list_is_bounded_and_refuses_the_newest() {
-        let mut r = open(Config {
-            reassembly_ranges: 2,
-            ..Config::default()
-        });
+        let mut r = open(Config { reassembly_ranges: 2, ..Config::default() });
         for seq in [101, 301, 501] {
             assert_eq!(give(&mut r, START, data(seq, 100)), Some(1));
         }
@@ -407,10 +358,7 @@ mod tests {
 
     #[test]
     fn data_beyond_the_window_is_refused() {
-        let mut r = open(Config {
-            receive_window: 200,
-            ..Config::default()
-        });
+        let mut r = open(Config { receive_window: 200, ..Config::default() });
         assert_eq!(give(&mut r, START, data(201, 100)), Some(1));
         assert_eq!(r.statistics().refused_window, 1);
         assert_eq!(give(&mut r, START, data(101, 100)), Some(1));

@@ -47,20 +47,13 @@ impl Estimator {
             }
         };
         self.smoothed = Some(smoothed);
-        self.rto = Ord::min(
-            (smoothed + self.variation * 4).max(self.floor),
-            self.ceiling,
-        );
+        self.rto = Ord::min((smoothed + self.variation * 4).max(self.floor), self.ceiling);
     }
 
     /// Doubles the timeout after it has expired (RFC 6298, 5.5).
     pub(super) fn back_off(&mut self) {
         // Compare before doubling: a very large ceiling must not overflow.
-        self.rto = if self.rto > self.ceiling / 2 {
-            self.ceiling
-        } else {
-            self.rto * 2
-        };
+        self.rto = if self.rto > self.ceiling / 2 { self.ceiling } else { self.rto * 2 };
     }
 
     /// Starts data transfer after the SYN timed out: at least 3 s (RFC 6298, 5.7).
@@ -84,10 +77,7 @@ mod tests {
     use super::*;
 
     fn estimator(floor_ms: i64) -> Estimator {
-        Estimator::new(&Config {
-            min_rto: Duration::from_ms(floor_ms),
-            ..Config::default()
-        })
+        Estimator::new(&Config { min_rto: Duration::from_ms(floor_ms), ..Config::default() })
     }
 
     #[test]
@@ -115,9 +105,7 @@ mod tests {
         // SRTT 1 ms, RTTVAR 0.5 ms: 3 ms, raised to the floor.
         e.measure(Duration::from_ms(1));
         assert_eq!(e.rto(), Duration::from_ms(200));
-        for expected_ms in [
-            400, 800, 1_600, 3_200, 6_400, 12_800, 25_600, 51_200, 60_000, 60_000,
-        ] {
+        for expected_ms in [400, 800, 1_600, 3_200, 6_400, 12_800, 25_600, 51_200, 60_000, 60_000] {
             e.back_off();
             assert_eq!(e.rto(), Duration::from_ms(expected_ms));
         }

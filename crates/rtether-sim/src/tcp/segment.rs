@@ -56,22 +56,12 @@ mod tests {
 
     #[test]
     fn syn_and_fin_occupy_sequence_numbers() {
-        let syn = Segment {
-            flags: Flags {
-                syn: true,
-                ..Flags::default()
-            },
-            ..Segment::default()
-        };
+        let syn = Segment { flags: Flags { syn: true, ..Flags::default() }, ..Segment::default() };
         assert_eq!(syn.end(), 1);
         let last = Segment {
             seq: 1,
             len: 100,
-            flags: Flags {
-                ack: true,
-                fin: true,
-                syn: false,
-            },
+            flags: Flags { ack: true, fin: true, syn: false },
             ..Segment::default()
         };
         assert_eq!(last.end(), 102);

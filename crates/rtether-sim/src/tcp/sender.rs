@@ -206,11 +206,7 @@ impl Sender {
             State::Established if segment.flags.ack => self.handle_ack(now, segment),
             State::Closed | State::SynSent | State::Established | State::Done | State::Failed => {}
         }
-        debug_assert!(
-            self.invariants().is_ok(),
-            "{:?}: {self:?}",
-            self.invariants()
-        );
+        debug_assert!(self.invariants().is_ok(), "{:?}: {self:?}", self.invariants());
     }
 
     /// Handles the retransmission timer if it is due (RFC 6298, 5.4 to 5.7).
@@ -231,8 +227,7 @@ impl Sender {
             self.due.syn = true;
         } else {
             // Not `highest`: after an earlier timeout, that is no longer in flight.
-            self.window
-                .on_timeout(self.next - self.unacknowledged, self.retries == 0);
+            self.window.on_timeout(self.next - self.unacknowledged, self.retries == 0);
             self.recovery = Recovery::None;
             self.due.retransmit = false;
             self.duplicates = 0;
@@ -240,11 +235,7 @@ impl Sender {
             self.next = self.unacknowledged;
         }
         self.retries += 1;
-        debug_assert!(
-            self.invariants().is_ok(),
-            "{:?}: {self:?}",
-            self.invariants()
-        );
+        debug_assert!(self.invariants().is_ok(), "{:?}: {self:?}", self.invariants());
     }
 
     /// Returns the next segment to send now, if any.
@@ -252,26 +243,18 @@ impl Sender {
         let segment = match self.state {
             State::Closed | State::Done | State::Failed => None,
             State::SynSent => mem::take(&mut self.due.syn).then(|| Segment {
-                flags: Flags {
-                    syn: true,
-                    ..Flags::default()
-                },
+                flags: Flags { syn: true, ..Flags::default() },
                 window: self.config.receive_window,
                 ..Segment::default()
             }),
-            State::Established => self
-                .next_retransmission()
-                .or_else(|| self.next_data(now))
-                .or_else(|| {
+            State::Established => {
+                self.next_retransmission().or_else(|| self.next_data(now)).or_else(|| {
                     mem::take(&mut self.due.ack).then(|| self.segment(self.next, 0, false))
-                }),
+                })
+            }
         }?;
         self.record_sent(now, &segment);
-        debug_assert!(
-            self.invariants().is_ok(),
-            "{:?}: {self:?}",
-            self.invariants()
-        );
+        debug_assert!(self.invariants().is_ok(), "{:?}: {self:?}", self.invariants());
         Some(segment)
     }
 
@@ -297,18 +280,12 @@ impl Sender {
 
     /// Returns the octets written and not yet acknowledged.
     pub fn backlog(&self) -> Bytes {
-        Bytes::new(
-            self.written
-                .saturating_sub(self.unacknowledged.max(FIRST_DATA)),
-        )
+        Bytes::new(self.written.saturating_sub(self.unacknowledged.max(FIRST_DATA)))
     }
 
     /// Returns the counters and the current estimates.
     pub fn statistics(&self) -> SenderStatistics {
-        let acked = self
-            .unacknowledged
-            .min(self.written)
-            .saturating_sub(FIRST_DATA);
+        let acked = self.unacknowledged.min(self.written).saturating_sub(FIRST_DATA);
         SenderStatistics {
             segments_sent: self.segments_sent,
             retransmissions: self.retransmissions,
@@ -341,10 +318,7 @@ impl Sender {
         if waiting && self.timer.is_none() && !self.is_done() {
             return Err("data is in flight and no timer runs");
         }
-        if self
-            .timed
-            .is_some_and(|(end, _)| end <= self.unacknowledged)
-        {
+        if self.timed.is_some_and(|(end, _)| end <= self.unacknowledged) {
             return Err("an acknowledged segment is being timed");
         }
         Ok(())
@@ -416,10 +390,7 @@ impl Sender {
                 self.due.retransmit = true;
                 // The "impatient" variant of RFC 6582, 4: many losses end in a timeout.
                 restart_timer = !advanced;
-                self.recovery = Recovery::Fast {
-                    until,
-                    advanced: true,
-                };
+                self.recovery = Recovery::Fast { until, advanced: true };
             }
         }
         if ack == self.highest {
@@ -447,12 +418,8 @@ impl Sender {
             return;
         }
         self.fast_retransmits += 1;
-        self.window
-            .on_fast_retransmit(self.highest - self.unacknowledged);
-        self.recovery = Recovery::Fast {
-            until: self.highest,
-            advanced: false,
-        };
+        self.window.on_fast_retransmit(self.highest - self.unacknowledged);
+        self.recovery = Recovery::Fast { until: self.highest, advanced: false };
         self.due.retransmit = true;
         self.timed = None;
     }

@@ -34,20 +34,10 @@ pub(super) fn ports(network: &Network) -> BTreeMap<PortId, Port> {
         let octet = link.rate.octet_time().unwrap_or(Duration::ZERO);
         let is_shared = network.is_half_duplex(link);
         for (own, peer) in [(a, b), (b, a)] {
-            let server = if is_shared {
-                Server::Medium(first_of(&media, own))
-            } else {
-                Server::Port(own)
-            };
+            let server =
+                if is_shared { Server::Medium(first_of(&media, own)) } else { Server::Port(own) };
             let peer = peer.node;
-            ports.insert(
-                own,
-                Port {
-                    server,
-                    octet,
-                    peer,
-                },
-            );
+            ports.insert(own, Port { server, octet, peer });
         }
     }
     ports

@@ -160,27 +160,20 @@ impl<W> Trails<W> {
 
     /// Returns the timeline of a packet that has just been delivered.
     fn timeline(&self, now: Instant, packet: &PacketInfo, delivery: &Delivery) -> Timeline {
-        let last = self
-            .reached
-            .filter(|(at, last)| *at == now && last.flow == packet.flow);
+        let last = self.reached.filter(|(at, last)| *at == now && last.flow == packet.flow);
         let trail = last.and_then(|(_, last)| self.in_transit.get(&last.id));
         let empty = Trail::default();
         let trail = trail.unwrap_or(&empty);
         let rest = minus(&delivery.segments, &trail.spent());
         let talker = Seen::At(self.talkers[packet.flow.index()]);
-        let chain = packet
-            .tcp
-            .and_then(|_| self.chain(now, packet, delivery, trail));
+        let chain = packet.tcp.and_then(|_| self.chain(now, packet, delivery, trail));
         let parts = chain.or_else(|| self.join(packet.released_at, rest, trail));
         let parts = parts.unwrap_or_else(|| {
             let mut parts = Parts::new(self, packet.released_at);
             let is_early = rest.iter().any(|part| part.is_negative());
             // Sent before the message was written, its parts say nothing about the message.
-            let (first, then) = if is_early {
-                (&delivery.segments, &empty)
-            } else {
-                (&rest, trail)
-            };
+            let (first, then) =
+                if is_early { (&delivery.segments, &empty) } else { (&rest, trail) };
             parts.add_all(first, talker, true);
             parts.follow(then);
             parts
@@ -280,11 +273,7 @@ impl<W> Trails<W> {
     fn step(&mut self, at: Instant, seen: Seen, packet: &PacketInfo) {
         if self.follows(packet) {
             let trail = self.in_transit.entry(packet.id).or_default();
-            trail.steps.push(Step {
-                at,
-                seen,
-                spent: packet.spent,
-            });
+            trail.steps.push(Step { at, seen, spent: packet.spent });
         }
     }
 
@@ -321,11 +310,7 @@ impl<W> Trails<W> {
         if self.arrived.len() == ARRIVED {
             self.arrived.pop_front();
         }
-        self.arrived.push_back(Arrived {
-            flow: packet.flow,
-            number: self.arrivals,
-            trail,
-        });
+        self.arrived.push_back(Arrived { flow: packet.flow, number: self.arrivals, trail });
         self.arrivals += 1;
     }
 
@@ -335,13 +320,9 @@ impl<W> Trails<W> {
             return;
         };
         let octets = wire::wire_size(packet.frame_size).get();
-        let time = own
-            .octet
-            .as_ps()
-            .saturating_mul(i64::try_from(octets).unwrap_or(i64::MAX));
+        let time = own.octet.as_ps().saturating_mul(i64::try_from(octets).unwrap_or(i64::MAX));
         let end = begin + Duration::from_ps(time);
-        self.works
-            .add(own.server, work_of(packet, begin, end, has_collided));
+        self.works.add(own.server, work_of(packet, begin, end, has_collided));
     }
 
     fn is_shared(&self, port: PortId) -> bool {
@@ -351,10 +332,7 @@ impl<W> Trails<W> {
 
     /// Returns when a frame whose last bit has left a port now began.
     fn begin_of(&self, port: PortId, now: Instant, packet: &PacketInfo) -> Instant {
-        let octet = self
-            .ports
-            .get(&port)
-            .map_or(Duration::ZERO, |own| own.octet);
+        let octet = self.ports.get(&port).map_or(Duration::ZERO, |own| own.octet);
         let octets = (wire::PREAMBLE + packet.frame_size).get();
         now - Duration::from_ps(octet.as_ps() * i64::try_from(octets).unwrap_or(0))
     }
@@ -424,13 +402,7 @@ struct Parts<'a, W> {
 
 impl<'a, W> Parts<'a, W> {
     const fn new(trails: &'a Trails<W>, cursor: Instant) -> Self {
-        Self {
-            trails,
-            cursor,
-            since: cursor,
-            is_awaited: false,
-            found: Vec::new(),
-        }
+        Self { trails, cursor, since: cursor, is_awaited: false, found: Vec::new() }
     }
 
     /// Adds what is waited for from here on until a segment is sent, and its parts.
@@ -567,10 +539,7 @@ impl<'a, W> Parts<'a, W> {
         let trails = self.trails;
         let waits = server.map(|server| trails.waits(server, enter, leave, service));
         self.found.push(Part {
-            place: Place {
-                segment,
-                port: place,
-            },
+            place: Place { segment, port: place },
             enter,
             leave,
             waits: waits.unwrap_or_default(),
@@ -588,25 +557,17 @@ impl<W: FnMut(&PacketInfo, &Delivery) -> bool> Observer for Trails<W> {
     }
 
     fn transmitted(&mut self, now: Instant, port: PortId, packet: &PacketInfo) {
-        let begin = if self.is_shared(port) {
-            self.begin_of(port, now, packet)
-        } else {
-            now
-        };
+        let begin = if self.is_shared(port) { self.begin_of(port, now, packet) } else { now };
         self.step(begin, Seen::Sent(port), packet);
         self.occupy(port, begin, packet, false);
     }
 
     fn collided(&mut self, now: Instant, port: PortId, packet: &PacketInfo) {
         // When the attempt began is not told; the shortest remnant is preamble and jam.
-        let octet = self
-            .ports
-            .get(&port)
-            .map_or(Duration::ZERO, |own| own.octet);
+        let octet = self.ports.get(&port).map_or(Duration::ZERO, |own| own.octet);
         let time = Duration::from_ps(octet.as_ps() * JAMMED_OCTETS);
         if let Some(server) = self.ports.get(&port).map(|own| own.server) {
-            self.works
-                .add(server, work_of(packet, now - time, now, true));
+            self.works.add(server, work_of(packet, now - time, now, true));
         }
     }
 
@@ -621,8 +582,7 @@ impl<W: FnMut(&PacketInfo, &Delivery) -> bool> Observer for Trails<W> {
             trail.services.push(*service);
         }
         let server = Server::Stack(service.station, service.server);
-        self.works
-            .add(server, work_of(packet, service.begin, service.end, false));
+        self.works.add(server, work_of(packet, service.begin, service.end, false));
     }
 
     fn reached(&mut self, now: Instant, station: NodeId, packet: &PacketInfo) {
@@ -630,10 +590,7 @@ impl<W: FnMut(&PacketInfo, &Delivery) -> bool> Observer for Trails<W> {
         if self.follows(packet) {
             self.reached = Some((now, *packet));
             self.arrive(packet);
-            let trail = self
-                .in_transit
-                .get(&packet.id)
-                .filter(|_| !packet.is_reverse);
+            let trail = self.in_transit.get(&packet.id).filter(|_| !packet.is_reverse);
             if let Some(trail) = trail.cloned() {
                 if self.requests.len() == REQUESTS {
                     self.requests.pop_front();
@@ -644,11 +601,7 @@ impl<W: FnMut(&PacketInfo, &Delivery) -> bool> Observer for Trails<W> {
     }
 
     fn copied(&mut self, _now: Instant, original: u32, packet: &PacketInfo) {
-        if let Some(trail) = self
-            .in_transit
-            .get(&original)
-            .filter(|_| self.follows(packet))
-        {
+        if let Some(trail) = self.in_transit.get(&original).filter(|_| self.follows(packet)) {
             let trail = trail.clone();
             self.in_transit.insert(packet.id, trail);
         }

@@ -41,12 +41,7 @@ pub(super) struct Works {
 
 impl Works {
     pub(super) const fn new(since: Instant, most: usize) -> Self {
-        Self {
-            logs: BTreeMap::new(),
-            since,
-            known: 0,
-            most,
-        }
+        Self { logs: BTreeMap::new(), since, known: 0, most }
     }
 
     pub(super) fn add(&mut self, server: Server, work: Work) {
@@ -79,11 +74,7 @@ impl Works {
         begin: Instant,
         end: Instant,
     ) -> impl Iterator<Item = &Work> {
-        let works = self
-            .logs
-            .get(&server)
-            .into_iter()
-            .flat_map(|log| &log.works);
+        let works = self.logs.get(&server).into_iter().flat_map(|log| &log.works);
         works.filter(move |work| work.begin < end && work.end > begin)
     }
 
@@ -122,9 +113,7 @@ mod tests {
         works.add(server, work(8));
         let numbers = |works: &Works| {
             let found = works.between(server, at(0), at(100));
-            found
-                .map(|work| work.number)
-                .collect::<alloc::vec::Vec<_>>()
+            found.map(|work| work.number).collect::<alloc::vec::Vec<_>>()
         };
         assert_eq!(numbers(&works), [4, 5, 6, 7, 8]);
         assert!(works.is_known(server, at(4)) && !works.is_known(server, at(3)));

@@ -54,10 +54,7 @@ pub fn append_control(
             out.extend(nanoseconds(scheduled).to_be_bytes());
         }
         Scheme::Powerlink(own) => {
-            let number = Numbers {
-                access,
-                manager: own.master,
-            };
+            let number = Numbers { access, manager: own.master };
             if !powerlink(&number, (from, &control.message), now, out) {
                 return false;
             }

@@ -44,11 +44,7 @@ pub fn append_udp(
 }
 
 fn station([a, b, c, d]: [u8; 4]) -> [u8; 6] {
-    if (224..240).contains(&a) {
-        [0x01, 0x00, 0x5E, b & 0x7F, c, d]
-    } else {
-        [0x02, 0, a, b, c, d]
-    }
+    if (224..240).contains(&a) { [0x01, 0x00, 0x5E, b & 0x7F, c, d] } else { [0x02, 0, a, b, c, d] }
 }
 
 #[cfg(test)]

@@ -103,10 +103,7 @@ impl FrameDescription {
     /// # Panics
     /// If the payload is larger than [`Encapsulation::max_payload`].
     pub fn append_to(&self, out: &mut Vec<u8>) {
-        assert!(
-            self.payload <= self.encapsulation.max_payload(),
-            "{self:?} is too large"
-        );
+        assert!(self.payload <= self.encapsulation.max_payload(), "{self:?} is too large");
         let start = out.len();
         self.append_link_header(out);
         let payload = self.zeros();
@@ -175,9 +172,7 @@ impl FrameDescription {
         header.dont_fragment = false;
         header.more_fragments = number + 1 < frames.count;
         let units = u64::from(number) * wire::FRAGMENT.get() / 8;
-        let offset = u16::try_from(units)
-            .ok()
-            .and_then(|units| IpFragOffset::try_new(units).ok());
+        let offset = u16::try_from(units).ok().and_then(|units| IpFragOffset::try_new(units).ok());
         header.fragment_offset = offset.expect("the payload was checked");
         header.header_checksum = header.calc_header_checksum();
         let start = out.len();
@@ -221,11 +216,7 @@ impl FrameDescription {
 
     /// Returns the frame size without FCS, as `append_to` appends it, in octets.
     pub fn length(&self) -> Bytes {
-        let tag = if self.tag.is_some() {
-            wire::TAG
-        } else {
-            Bytes::ZERO
-        };
+        let tag = if self.tag.is_some() { wire::TAG } else { Bytes::ZERO };
         wire::frame_size(self.payload, self.encapsulation) - wire::FCS + tag
     }
 
@@ -250,19 +241,8 @@ impl FrameDescription {
             Destination::Broadcast => [0xFF; 6],
         };
         let source = mac(2, self.source);
-        let outer = if self.tag.is_some() {
-            EtherType::VLAN_TAGGED_FRAME
-        } else {
-            ether_type
-        };
-        out.extend(
-            Ethernet2Header {
-                source,
-                destination,
-                ether_type: outer,
-            }
-            .to_bytes(),
-        );
+        let outer = if self.tag.is_some() { EtherType::VLAN_TAGGED_FRAME } else { ether_type };
+        out.extend(Ethernet2Header { source, destination, ether_type: outer }.to_bytes());
         if let Some(Tag { pcp, vid }) = self.tag {
             let header = SingleVlanHeader {
                 pcp: VlanPcp::try_new(pcp & 7).expect("three bits"),
@@ -310,24 +290,16 @@ impl FrameDescription {
         tcp.syn = segment.flags.syn;
         tcp.ack = segment.flags.ack;
         tcp.fin = segment.flags.fin;
-        tcp.checksum = tcp
-            .calc_checksum_ipv4(&ip, payload)
-            .expect("the payload was checked");
+        tcp.checksum = tcp.calc_checksum_ipv4(&ip, payload).expect("the payload was checked");
         out.extend(ip.to_bytes());
         out.extend(tcp.to_bytes());
     }
 
     fn append_icmp(&self, out: &mut Vec<u8>, payload: &[u8]) {
         let [_, _, high, low] = self.flow.to_be_bytes();
-        let echo = IcmpEchoHeader {
-            id: u16::from_be_bytes([high, low]),
-            seq: self.identification,
-        };
-        let kind = if self.reply {
-            Icmpv4Type::EchoReply(echo)
-        } else {
-            Icmpv4Type::EchoRequest(echo)
-        };
+        let echo = IcmpEchoHeader { id: u16::from_be_bytes([high, low]), seq: self.identification };
+        let kind =
+            if self.reply { Icmpv4Type::EchoReply(echo) } else { Icmpv4Type::EchoRequest(echo) };
         let icmp = Icmpv4Header::with_checksum(kind, payload);
         let ip = self.ip_header(IpNumber::ICMP, icmp.header_len() + payload.len());
         out.extend(ip.to_bytes());
@@ -342,11 +314,9 @@ impl FrameDescription {
         };
         let own = address(self.source);
         let message = match self.destination {
-            Destination::Station(number) => Message {
-                operation: Operation::Reply,
-                sender: own,
-                target: address(number),
-            },
+            Destination::Station(number) => {
+                Message { operation: Operation::Reply, sender: own, target: address(number) }
+            }
             Destination::Group(_) | Destination::Broadcast => {
                 Message::request(own, address(self.flow).protocol)
             }

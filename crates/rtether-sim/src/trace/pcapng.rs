@@ -87,14 +87,9 @@ impl Capture {
     /// # Panics
     /// If the frame has 4 GiB or more.
     pub fn add_frame_at(&self, out: &mut Vec<u8>, interface: InterfaceId, ns: u64, frame: &[u8]) {
-        debug_assert!(
-            interface.0 < self.interfaces,
-            "an interface of another capture"
-        );
+        debug_assert!(interface.0 < self.interfaces, "an interface of another capture");
         let [b0, b1, b2, b3, high @ ..] = ns.to_le_bytes();
-        let length = u32::try_from(frame.len())
-            .expect("a frame under 4 GiB")
-            .to_le_bytes();
+        let length = u32::try_from(frame.len()).expect("a frame under 4 GiB").to_le_bytes();
         block(out, ENHANCED_PACKET, |out| {
             out.extend(interface.0.to_le_bytes());
             // The upper half comes first, each half little endian (section 4.3).
@@ -115,9 +110,7 @@ fn block(out: &mut Vec<u8>, kind: u32, body: impl FnOnce(&mut Vec<u8>)) {
     out.extend(kind.to_le_bytes());
     out.extend([0; 4]);
     body(out);
-    let length = u32::try_from(out.len() - start + 4)
-        .expect("a block under 4 GiB")
-        .to_le_bytes();
+    let length = u32::try_from(out.len() - start + 4).expect("a block under 4 GiB").to_le_bytes();
     out[start + 4..start + 8].copy_from_slice(&length);
     out.extend(length);
 }

@@ -55,10 +55,7 @@ pub(super) fn ordinary(name: &str, ends: [NodeId; 2], size: u64, at: Duration) -
 /// Lets all stations of a hub follow a scheme, which may send frames of any size.
 pub(super) fn follow(plant: &mut Plant, hub: NodeId, scheme: Scheme) -> &mut Access {
     let domain = Domain::of(&plant.network, hub).unwrap();
-    let members = domain.nodes.iter().map(|&node| Member {
-        node,
-        largest: [Bytes::new(1_518); 2],
-    });
+    let members = domain.nodes.iter().map(|&node| Member { node, largest: [Bytes::new(1_518); 2] });
     plant.network.access.push(Access {
         hub,
         scheme,
@@ -92,10 +89,7 @@ fn frames_that_are_too_large_are_dropped() {
     plant.flow(once("a", [ends[1], ends[0]], 106, us(100)));
     plant.flow(once("b", [ends[1], ends[0]], 107, us(50)));
     let domain = Domain::of(&plant.network, hub).unwrap();
-    let member = |&node: &NodeId| Member {
-        node,
-        largest: [Bytes::ZERO, Bytes::new(106)],
-    };
+    let member = |&node: &NodeId| Member { node, largest: [Bytes::ZERO, Bytes::new(106)] };
     let members: Vec<Member> = ends.iter().map(member).collect();
     let tdma = rtether_model::access::Tdma::plan(&domain, &members, 0, None);
     follow(&mut plant, hub, Scheme::Tdma(tdma)).members = members;

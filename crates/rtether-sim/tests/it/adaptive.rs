@@ -17,10 +17,7 @@ fn ping(pause: Duration, timeout: Duration, after: Duration) -> Plant {
     let mut plant = two_stations(&Stack::Zero);
     let flow = &mut plant.flows[0];
     flow.traffic = Traffic::Adaptive { pause, timeout };
-    flow.reply = Some(Reply {
-        payload: Bytes::new(60),
-        after,
-    });
+    flow.reply = Some(Reply { payload: Bytes::new(60), after });
     plant
 }
 
@@ -43,10 +40,7 @@ fn as_many_requests_as_round_trips_and_pauses_fit() {
     let record = ping(ms(1), ms(100), zero).run(1_000);
     let stream = &record.streams[0];
     assert_eq!((stream.released, stream.delivered), (965, 965));
-    assert_eq!(
-        (stream.latency.min, stream.latency.max),
-        (ROUND_TRIP, ROUND_TRIP)
-    );
+    assert_eq!((stream.latency.min, stream.latency.max), (ROUND_TRIP, ROUND_TRIP));
     // Without a pause: 1 s / 36.48 us = 27412.3.
     let record = ping(zero, ms(100), zero).run(1_000);
     assert_eq!(record.streams[0].released, 27_413);
@@ -59,10 +53,7 @@ fn as_many_requests_as_round_trips_and_pauses_fit() {
     let record = plant.run_with(1_000, 1, &mut requests);
     assert_eq!(record.streams[0].delivered, 483);
     assert_eq!(requests.0[0], Instant::ZERO + ms(200));
-    assert_eq!(
-        requests.0[1] - requests.0[0],
-        ROUND_TRIP + Duration::from_ms(1)
-    );
+    assert_eq!(requests.0[1] - requests.0[0], ROUND_TRIP + Duration::from_ms(1));
 }
 
 #[test]
@@ -136,11 +127,7 @@ fn a_lossy_run_repeats() {
 fn nobody_to_wait_for_is_an_error() {
     let mut plant = ping(Duration::ZERO, Duration::from_ms(1), Duration::ZERO);
     plant.flows[0].reply = None;
-    let config = Config {
-        seed: 1,
-        warmup: Duration::ZERO,
-        bucket: Duration::ZERO,
-    };
+    let config = Config { seed: 1, warmup: Duration::ZERO, bucket: Duration::ZERO };
     let built = Simulation::new(&plant.network, &plant.flows, &config);
     let flow = "f".into();
     assert_eq!(built.err(), Some(BuildError::NoReply { flow }));

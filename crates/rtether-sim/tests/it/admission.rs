@@ -44,11 +44,7 @@ impl Plant {
     /// Asks for 60 octets over UDP every millisecond, from `ms` on.
     fn channel(&mut self, from: NodeId, to: NodeId, ms: i64) -> &mut Flow {
         let name = format!("f{}", self.flows.len());
-        self.flow(Flow {
-            start: MS(ms),
-            deadline: Some(MS(1)),
-            ..periodic(&name, from, to)
-        })
+        self.flow(Flow { start: MS(ms), deadline: Some(MS(1)), ..periodic(&name, from, to) })
     }
 }
 
@@ -104,9 +100,7 @@ fn the_time_line_of_one_request() {
         (at(2_026_752), a, 106),
     ];
     let sent = log.sent.iter();
-    let sent: Vec<_> = sent
-        .map(|&(at, node, octets, _)| (at, node, octets))
-        .collect();
+    let sent: Vec<_> = sent.map(|&(at, node, octets, _)| (at, node, octets)).collect();
     assert_eq!(sent, expected);
     // Each of them leaves two ports: request, offer, consent, answer.
     assert_eq!(log.kinds, [1, 1, 3, 3, 4, 4, 2, 2]);
@@ -134,10 +128,7 @@ fn requests_wait_like_other_frames() {
     };
     station.stack = Stack::Linear(LinearStack {
         send: Cost::default(),
-        receive: Cost {
-            base: Duration::from_us(50),
-            per_octet: Duration::ZERO,
-        },
+        receive: Cost { base: Duration::from_us(50), per_octet: Duration::ZERO },
         interface: Cost::default(),
         jitter: Jitter::default(),
         servers: Servers::Shared,
@@ -190,10 +181,9 @@ fn what_is_refused_never_begins() {
 /// of two groups both fit into 300 us there, of two flows to each listener in turn only one does.
 #[test]
 fn a_group_counts_once_at_a_port() {
-    for (delivery, second) in [
-        (Delivery::Multicast, None),
-        (Delivery::Unicast, Some(Refusal::Late)),
-    ] {
+    for (delivery, second) in
+        [(Delivery::Multicast, None), (Delivery::Unicast, Some(Refusal::Late))]
+    {
         let (mut plant, [a, b, c]) = Plant::managed(plain_switch());
         for number in 0..2 {
             let flow = plant.channel(a, b, 20 * number);
@@ -211,11 +201,7 @@ fn a_group_counts_once_at_a_port() {
         plant.flows[1].listeners = vec![c];
         let record = plant.run(60);
         let declined = delivery == Delivery::Multicast;
-        let expected = if declined {
-            Refusal::Declined
-        } else {
-            Refusal::Late
-        };
+        let expected = if declined { Refusal::Declined } else { Refusal::Late };
         assert_eq!(refused(&record, 2), Some(expected));
     }
 }
@@ -232,22 +218,13 @@ fn nobody_waits_forever() {
     let times: Vec<Duration> = log.sent.iter().map(|sent| sent.0 - Instant::ZERO).collect();
     assert_eq!(times, [0, 10, 20, 30, 40, 50].map(MS));
     // Three requests and three releases, at two ports each.
-    assert_eq!(
-        log.kinds,
-        [[1, 1]; 3]
-            .into_iter()
-            .chain([[5, 5]; 3])
-            .flatten()
-            .collect::<Vec<_>>()
-    );
+    assert_eq!(log.kinds, [[1, 1]; 3].into_iter().chain([[5, 5]; 3]).flatten().collect::<Vec<_>>());
 }
 
 /// Stations in a line of two switches, the manager at the first, all lossy.
 fn lossy(seed: u64) -> Plant {
-    let (mut plant, near) = Plant::managed::<3>(Switch {
-        selection: Selection::EarliestDeadline,
-        ..plain_switch()
-    });
+    let (mut plant, near) =
+        Plant::managed::<3>(Switch { selection: Selection::EarliestDeadline, ..plain_switch() });
     let second = plant.switch(plain_switch());
     plant.join(NodeId(0), second, 100);
     let far = [(); 3].map(|()| plant.station(Stack::Zero));
@@ -294,11 +271,7 @@ fn losses_neither_grant_twice_nor_leave_anyone_waiting() {
             let own = stream.channel.unwrap();
             let flow = &plant.flows[stream.flow_id().index()];
             // A flow may end while it asks.
-            assert!(
-                own.undecided == 0 || flow.stop.is_some(),
-                "seed {seed}, {}",
-                flow.name
-            );
+            assert!(own.undecided == 0 || flow.stop.is_some(), "seed {seed}, {}", flow.name);
             assert_eq!(stream.released > 0, own.granted == 1);
             if stream.listener_id() == flow.listeners[0] {
                 held += own.granted;
@@ -335,18 +308,14 @@ fn parts_follow_the_channels() {
         encapsulation: Encapsulation::Raw,
         ..periodic("long", a, c)
     });
-    for (partition, order) in [
-        (Partition::Equal, [4, 0, 1, 2, 3]),
-        (Partition::Proportional, [4, 1, 2, 3, 0]),
-    ] {
+    for (partition, order) in
+        [(Partition::Equal, [4, 0, 1, 2, 3]), (Partition::Proportional, [4, 1, 2, 3, 0])]
+    {
         plant.network.partition = partition;
         let mut log = Log::default();
         let record = plant.run_with(11, 1, &mut log);
         assert!((0..4).all(|stream| refused(&record, stream).is_none()));
-        let late = log
-            .sent
-            .iter()
-            .filter(|sent| sent.0 >= Instant::ZERO + MS(10));
+        let late = log.sent.iter().filter(|sent| sent.0 >= Instant::ZERO + MS(10));
         assert_eq!(late.map(|sent| sent.3).collect::<Vec<_>>(), order);
     }
 }
@@ -357,11 +326,7 @@ fn only_channels_may_have_a_deadline() {
     let (mut plant, [a, b]) = Plant::managed(plain_switch());
     plant.channel(a, b, 0);
     let build = |plant: &Plant| {
-        let config = Config {
-            seed: 1,
-            warmup: Duration::ZERO,
-            bucket: Duration::ZERO,
-        };
+        let config = Config { seed: 1, warmup: Duration::ZERO, bucket: Duration::ZERO };
         Simulation::new(&plant.network, &plant.flows, &config).map(|_| ())
     };
     assert_eq!(build(&plant), Ok(()));

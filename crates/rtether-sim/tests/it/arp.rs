@@ -103,10 +103,7 @@ fn the_first_packet_over_a_link_waits_for_two_frames() {
 
 #[test]
 fn over_a_switch_all_stations_hear_the_request() {
-    for addresses in [
-        AddressTable::Static,
-        AddressTable::Learning { aging: US(500) },
-    ] {
+    for addresses in [AddressTable::Static, AddressTable::Learning { aging: US(500) }] {
         let mut plant = two_stations(&Stack::Zero);
         let other = plant.station(Stack::Zero);
         plant.join(NodeId(0), other, 100);
@@ -147,10 +144,7 @@ fn requests_and_replies_take_their_time_in_stacks() {
 #[test]
 fn the_listener_knows_who_asked() {
     let mut plant = two_stations(&Stack::Zero);
-    plant.flows[0].reply = Some(Reply {
-        payload: Bytes::new(60),
-        after: Duration::ZERO,
-    });
+    plant.flows[0].reply = Some(Reply { payload: Bytes::new(60), after: Duration::ZERO });
     let [a, b] = [plant.flows[0].talker, plant.flows[0].listeners[0]];
     plant.resolve(a, ARP);
     plant.resolve(b, ARP);
@@ -205,16 +199,10 @@ fn a_neighbor_that_does_not_answer_is_given_up() {
     drop_requests(&mut plant);
     let mut log = Log::default();
     let record = plant.run_with(7, 1, &mut log);
-    let sent: Vec<Duration> = log
-        .messages
-        .iter()
-        .map(|own| own.0 - Instant::ZERO)
-        .collect();
+    let sent: Vec<Duration> = log.messages.iter().map(|own| own.0 - Instant::ZERO).collect();
     assert_eq!(sent, [0, 2, 4, 6].map(Duration::from_ms));
     let end = Instant::ZERO + Duration::from_ms(6);
-    let lost: Vec<_> = (0..6)
-        .map(|number| (number, DropReason::Unresolved, end))
-        .collect();
+    let lost: Vec<_> = (0..6).map(|number| (number, DropReason::Unresolved, end)).collect();
     assert_eq!(log.lost, lost);
     let own = plant.arp_of(&record, a);
     assert_eq!((own.requests, own.failures), (4, 1));
@@ -228,10 +216,7 @@ fn drop_requests(plant: &mut Plant) {
     if let NodeKind::Switch(switch) = &mut plant.network.nodes[0].kind {
         // No frame has 63 octets.
         switch.ingress = vec![IngressRule {
-            headers: HeaderMatch {
-                ethertype: Some(0x0806),
-                ..HeaderMatch::default()
-            },
+            headers: HeaderMatch { ethertype: Some(0x0806), ..HeaderMatch::default() },
             police: Some(Police {
                 rate: BitRate::from_bps(1),
                 burst: Bytes::new(63),
@@ -302,14 +287,7 @@ fn requests_stay_in_the_vlan() {
         plant.join(switch, station, 100);
     }
     let vid = |number| Vid::new(number).unwrap();
-    plant.vlan(
-        switch,
-        0,
-        PortVlan::Trunk {
-            native: Some(vid(1)),
-            allowed: Some(vec![vid(7)]),
-        },
-    );
+    plant.vlan(switch, 0, PortVlan::Trunk { native: Some(vid(1)), allowed: Some(vec![vid(7)]) });
     plant.vlan(switch, 1, PortVlan::Access(vid(7)));
     plant.vlan(switch, 2, PortVlan::Access(vid(8)));
     let flow = plant.flow(periodic("f", a, b));
@@ -354,11 +332,7 @@ fn a_loop_is_refused() {
     plant.join(other, b, 100);
     plant.flow(periodic("f", a, b));
     plant.resolve(a, ARP);
-    let config = rtether_sim::Config {
-        seed: 1,
-        warmup: Duration::ZERO,
-        bucket: Duration::ZERO,
-    };
+    let config = rtether_sim::Config { seed: 1, warmup: Duration::ZERO, bucket: Duration::ZERO };
     let refused = rtether_sim::Simulation::new(&plant.network, &plant.flows, &config);
     let error = refused.err().unwrap().to_string();
     assert!(error.contains("loop"), "{error}");

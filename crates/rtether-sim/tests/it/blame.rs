@@ -49,14 +49,8 @@ enum Kind {
     Layers,
 }
 
-const KINDS: [Kind; 6] = [
-    Kind::Switched,
-    Kind::Hubs,
-    Kind::Messages,
-    Kind::Files,
-    Kind::Replies,
-    Kind::Layers,
-];
+const KINDS: [Kind; 6] =
+    [Kind::Switched, Kind::Hubs, Kind::Messages, Kind::Files, Kind::Replies, Kind::Layers];
 
 impl Kind {
     fn is_tcp(self, dice: &mut Dice) -> bool {
@@ -76,9 +70,7 @@ fn stack(dice: &mut Dice) -> Stack {
     };
     match dice.between(0, 9) {
         0 | 1 => Stack::Zero,
-        2..=5 => Stack::IpRate {
-            service: us(dice, 150),
-        },
+        2..=5 => Stack::IpRate { service: us(dice, 150) },
         _ => Stack::Linear(LinearStack {
             send: cost(dice),
             receive: cost(dice),
@@ -122,10 +114,7 @@ fn draw(kind: Kind, number: u64) -> Plant {
         let some = 0..dice.between(1, 3);
         some.map(|_| {
             let latency = Duration::from_us(dice.time(0, 20));
-            plant.switch(rtether_model::network::Switch {
-                latency,
-                ..plain_switch()
-            })
+            plant.switch(rtether_model::network::Switch { latency, ..plain_switch() })
         })
         .collect()
     };
@@ -136,11 +125,7 @@ fn draw(kind: Kind, number: u64) -> Plant {
     let stations: Vec<NodeId> = (0..count)
         .map(|_| {
             let node = station(kind, &mut dice, &mut plant);
-            let rate = if kind == Kind::Hubs {
-                10
-            } else {
-                dice.pick(&[10, 100, 100])
-            };
+            let rate = if kind == Kind::Hubs { 10 } else { dice.pick(&[10, 100, 100]) };
             plant.join(dice.pick(&middles), node, rate);
             node
         })
@@ -195,18 +180,12 @@ fn flow(kind: Kind, dice: &mut Dice, position: u64, [from, to]: [NodeId; 2]) -> 
     };
     let payload = size(dice);
     let replies = kind == Kind::Replies && (is_first || dice.chance(40));
-    let reply = replies.then(|| Reply {
-        payload: size(dice),
-        after: Duration::from_us(dice.pick(&[0, 0, 100])),
-    });
+    let reply = replies
+        .then(|| Reply { payload: size(dice), after: Duration::from_us(dice.pick(&[0, 0, 100])) });
     Flow {
         payload,
         traffic: Traffic::periodic(period, phase),
-        encapsulation: if is_tcp {
-            Encapsulation::Tcp
-        } else {
-            Encapsulation::Udp
-        },
+        encapsulation: if is_tcp { Encapsulation::Tcp } else { Encapsulation::Udp },
         connection: is_tcp.then(|| tcp(dice)),
         reply,
         ..periodic(&name, from, to)
@@ -228,15 +207,9 @@ fn free(plant: &mut Plant, place: Place) {
             }
         }
         Segment::DriverQueue | Segment::Wire | Segment::SwitchQueue => {
-            let link = plant
-                .network
-                .links
-                .iter()
-                .position(|link| link.ends.contains(&port));
+            let link = plant.network.links.iter().position(|link| link.ends.contains(&port));
             let link = LinkId(u32::try_from(link.expect("a port in use")).unwrap());
-            let is_shared = plant
-                .network
-                .is_half_duplex(&plant.network.links[link.index()]);
+            let is_shared = plant.network.is_half_duplex(&plant.network.links[link.index()]);
             if is_shared {
                 return faster_hubs(plant);
             }
@@ -325,10 +298,7 @@ impl Observer for Watched {
                     by_segment[segment.index()] += part;
                 }
             }
-            self.found = Some(Parts {
-                latency: delivery.latency,
-                by_segment,
-            });
+            self.found = Some(Parts { latency: delivery.latency, by_segment });
         }
     }
 }
@@ -336,10 +306,7 @@ impl Observer for Watched {
 /// Runs a plant and returns what became of the packet that was released then, and which place is blamed
 /// in this plant; `None` if the packet does not arrive.
 fn follow(plant: &Plant, number: u64, released_at: Instant) -> Option<(Parts, Option<Place>)> {
-    let mut seen = Watched {
-        released_at,
-        found: None,
-    };
+    let mut seen = Watched { released_at, found: None };
     let record = plant.run_with(MS * 2, number, &mut seen);
     let worst = record.streams[0].worst.map(|worst| worst.responsible.0);
     seen.found.map(|found| (found, worst))
@@ -440,12 +407,7 @@ fn shares(kind: Kind, cases: u64) -> Shares {
 fn the_blamed_place_is_the_cause(cases: u64) {
     for kind in KINDS {
         let shares = shares(kind, cases);
-        let Shares {
-            plants,
-            fell,
-            by_half,
-            ref exceptions,
-        } = shares;
+        let Shares { plants, fell, by_half, ref exceptions } = shares;
         println!(
             "{kind:?}: {plants} plants, delay falls in {fell}, by half of the blame in {by_half}"
         );
@@ -455,17 +417,10 @@ fn the_blamed_place_is_the_cause(cases: u64) {
             println!("  RTETHER_BLAME={kind:?}:{number} {reason:?} {one:?}");
         }
         println!("{kind:?}: {reasons:?}");
-        assert_eq!(
-            reasons.get(&None),
-            None,
-            "{kind:?}: an exception is not explained"
-        );
+        assert_eq!(reasons.get(&None), None, "{kind:?}: an exception is not explained");
         // In one plant of ten a layer holds all packets of the flow beyond the end of the run.
         let tenths = if kind == Kind::Layers { 8 } else { 9 };
-        assert!(
-            plants * 10 >= cases * tenths,
-            "{kind:?}: {plants} plants with a delay"
-        );
+        assert!(plants * 10 >= cases * tenths, "{kind:?}: {plants} plants with a delay");
         assert!(
             // One in a hundred, also of fewer.
             (plants - fell) * 100 <= plants.max(100),
@@ -483,10 +438,7 @@ fn the_blamed_place_is_the_cause(cases: u64) {
 fn freeing_the_blamed_place_helps() {
     if let Ok(one) = env::var("RTETHER_BLAME") {
         let (kind, number) = one.split_once(':').expect("KIND:NUMBER");
-        let kind = KINDS
-            .into_iter()
-            .find(|own| format!("{own:?}") == kind)
-            .expect("a kind");
+        let kind = KINDS.into_iter().find(|own| format!("{own:?}") == kind).expect("a kind");
         let number = number.parse().expect("a number");
         let outcome = compare(kind, number).expect("a delay");
         let reason = explain(kind, number, &outcome);

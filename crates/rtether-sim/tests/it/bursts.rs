@@ -21,10 +21,7 @@ fn files(size: u64, mean_gap: Option<Duration>) -> Plant {
     let flow = plant.flow(periodic("files", a, b));
     flow.traffic = Traffic::Bulk(Bulk {
         transfers: Vec::new(),
-        bursts: Some(Bursts {
-            size: Bytes::new(size),
-            mean_gap,
-        }),
+        bursts: Some(Bursts { size: Bytes::new(size), mean_gap }),
         rate: None,
         tcp: TcpParameters {
             window: Bytes::new(32_768),
@@ -36,9 +33,7 @@ fn files(size: u64, mean_gap: Option<Duration>) -> Plant {
 }
 
 fn bulk(plant: &mut Plant) -> &mut Bulk {
-    let Traffic::Bulk(bulk) = &mut plant.flows[0].traffic else {
-        panic!()
-    };
+    let Traffic::Bulk(bulk) = &mut plant.flows[0].traffic else { panic!() };
     bulk
 }
 
@@ -84,10 +79,7 @@ fn back_to_back_files_fill_the_link() {
 fn bursts_come_after_the_list_and_end_with_the_flow() {
     let mut plant = files(1_000_000, None);
     plant.flows[0].stop = Some(Duration::from_ms(3_000));
-    let at = |ms, size| Transfer {
-        start: Duration::from_ms(ms),
-        size: Some(Bytes::new(size)),
-    };
+    let at = |ms, size| Transfer { start: Duration::from_ms(ms), size: Some(Bytes::new(size)) };
     bulk(&mut plant).transfers = vec![at(100, 10), at(500, 20)];
     let transfers = run(&plant, 10_000);
     let sizes: Vec<u64> = transfers.iter().map(|t| t.delivered.get()).collect();
@@ -104,11 +96,7 @@ fn random_files_come_as_often_as_they_should() {
     let mut plant = files(1_000, Some(Duration::from_ms(10)));
     plant.flows[0].stop = Some(Duration::from_ms(100_000));
     let transfers = run(&plant, 101_000);
-    assert!(
-        (9_500..=10_500).contains(&transfers.len()),
-        "{}",
-        transfers.len()
-    );
+    assert!((9_500..=10_500).contains(&transfers.len()), "{}", transfers.len());
     let end = Instant::ZERO + Duration::from_ms(100_000);
     assert!(transfers.iter().all(|t| t.started_at < end));
     // Only the transmission is measured, not the wait for the predecessor: all take equally long.
@@ -118,9 +106,7 @@ fn random_files_come_as_often_as_they_should() {
         assert_eq!(transfer.finished_at, Some(transfer.started_at + time));
     }
     let cycle = time + NS(57_600) * 2;
-    let gaps = transfers
-        .windows(2)
-        .map(|pair| pair[1].started_at - pair[0].started_at);
+    let gaps = transfers.windows(2).map(|pair| pair[1].started_at - pair[0].started_at);
     let waited = gaps.clone().filter(|&gap| gap == cycle).count();
     assert!(gaps.clone().all(|gap| gap >= cycle));
     // A file waits if its predecessor is running: a share rho = 2.05 ms / 10 ms of Poisson
@@ -149,10 +135,7 @@ fn lossy_files_arrive_whole_and_runs_repeat() {
         let mut simulation = plant.simulation(seed);
         let mut fingerprint = Fingerprint::default();
         for step in 1..=500 {
-            simulation.run_until(
-                Instant::ZERO + Duration::from_ms(10) * step,
-                &mut fingerprint,
-            );
+            simulation.run_until(Instant::ZERO + Duration::from_ms(10) * step, &mut fingerprint);
             simulation.invariants().unwrap();
         }
         let transfers = simulation.finish().streams[0].transfers.clone();

@@ -20,10 +20,7 @@ fn endless(name: &str, talker: NodeId, listener: NodeId, segments: u64) -> Flow 
         encapsulation: Encapsulation::Tcp,
         traffic: Traffic::Bulk(Bulk {
             bursts: None,
-            transfers: vec![Transfer {
-                start: Duration::ZERO,
-                size: None,
-            }],
+            transfers: vec![Transfer { start: Duration::ZERO, size: None }],
             rate: None,
             tcp: TcpParameters {
                 window: Bytes::new(u64::from(SEGMENT) * segments),
@@ -49,11 +46,7 @@ fn far_apart(stack: &Stack, segments: u64) -> Plant {
 
 /// Runs for two seconds and returns the record after warm-up.
 fn record(plant: &Plant) -> Record {
-    let config = Config {
-        seed: 1,
-        warmup: WARMUP,
-        bucket: Duration::ZERO,
-    };
+    let config = Config { seed: 1, warmup: WARMUP, bucket: Duration::ZERO };
     let mut simulation = Simulation::new(&plant.network, &plant.flows, &config).unwrap();
     let end = rtether_model::quantity::Instant::ZERO + Duration::from_secs(2);
     simulation.run_until(end, &mut NoObserver);
@@ -76,10 +69,7 @@ fn to_f64(value: u64) -> f64 {
 
 #[track_caller]
 fn assert_within(value: f64, low: f64, high: f64) {
-    assert!(
-        (low..=high).contains(&value),
-        "{value} is not in {low}..{high}"
-    );
+    assert!((low..=high).contains(&value), "{value} is not in {low}..{high}");
 }
 
 #[test]
@@ -106,9 +96,7 @@ fn a_window_limits_to_window_over_round_trip_time() {
 #[test]
 fn a_stack_limits_to_its_packet_rate() {
     // The listener's one server takes 1 ms for each segment and 1 ms for each acknowledgement.
-    let stack = Stack::IpRate {
-        service: Duration::from_ms(1),
-    };
+    let stack = Stack::IpRate { service: Duration::from_ms(1) };
     let rate = goodput(&record(&far_apart(&stack, 40)), 0);
     let formula = f64::from(SEGMENT) * 8.0 / 2e-3;
     assert_within(rate / formula, 0.99, 1.01);
@@ -200,10 +188,7 @@ fn waiting_times_are_those_of_m_d_1() {
         let error = (spread / (runs - 1.0) / runs).sqrt();
         let rho = f64::from(i32::try_from(percent).unwrap()) / 100.0;
         let formula = rho * SERVICE.as_us_f64() / (2.0 * (1.0 - rho));
-        assert!(
-            error < 0.02 * formula,
-            "{error} us is too coarse for {formula} us"
-        );
+        assert!(error < 0.02 * formula, "{error} us is too coarse for {formula} us");
         assert_within(mean, formula - 3.0 * error, formula + 3.0 * error);
     }
 }

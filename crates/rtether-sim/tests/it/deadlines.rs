@@ -43,10 +43,7 @@ impl Plant {
 }
 
 fn due(flow: Flow, us: i64) -> Flow {
-    Flow {
-        deadline: Some(Duration::from_us(us)),
-        ..flow
-    }
+    Flow { deadline: Some(Duration::from_us(us)), ..flow }
 }
 
 /// A full frame without a deadline.
@@ -83,10 +80,7 @@ fn a_station_sends_what_is_due_first() {
 #[test]
 fn parts_of_a_deadline_decide_the_order() {
     let mut plant = Plant::default();
-    let switch = plant.switch(Switch {
-        selection: Selection::EarliestDeadline,
-        ..plain_switch()
-    });
+    let switch = plant.switch(Switch { selection: Selection::EarliestDeadline, ..plain_switch() });
     let [a, b, c, d] = [(); 4].map(|()| plant.station(Stack::Zero));
     for station in [a, b, c, d] {
         plant.join(switch, station, 100);
@@ -101,9 +95,7 @@ fn parts_of_a_deadline_decide_the_order() {
     }
     let order = |plant: &Plant| {
         let flows = plant.latencies().into_iter().map(|found| found.0);
-        flows
-            .filter(|flow| [1, 2].contains(flow))
-            .collect::<Vec<_>>()
+        flows.filter(|flow| [1, 2].contains(flow)).collect::<Vec<_>>()
     };
     assert_eq!(order(&plant), [1, 2]);
     plant.network.partition = Partition::Proportional;
@@ -155,11 +147,7 @@ fn a_port_below_transmit_queues_does_not_choose() {
         }),
         ..Layer::default()
     }));
-    let config = Config {
-        seed: 1,
-        warmup: Duration::ZERO,
-        bucket: Duration::ZERO,
-    };
+    let config = Config { seed: 1, warmup: Duration::ZERO, bucket: Duration::ZERO };
     let built = Simulation::new(&plant.network, &plant.flows, &config);
     assert!(matches!(built, Err(BuildError::Layer { .. })));
 }

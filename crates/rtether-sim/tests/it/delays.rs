@@ -21,14 +21,8 @@ fn two_hops_cost_two_frame_times() {
     // Catalogue 0.1: 18.24 us over two links of 100 Mbit/s.
     let record = two_stations(&Stack::Zero).run(10);
     let stream = &record.streams[0];
-    assert_eq!(
-        (stream.released, stream.delivered, stream.in_flight),
-        (10, 10, 0)
-    );
-    assert_eq!(
-        (stream.latency.min, stream.latency.max),
-        (FRAME * 2, FRAME * 2)
-    );
+    assert_eq!((stream.released, stream.delivered, stream.in_flight), (10, 10, 0));
+    assert_eq!((stream.latency.min, stream.latency.max), (FRAME * 2, FRAME * 2));
     assert_eq!(stream.ethernet.max, FRAME * 2);
     assert_eq!(stream.node_share(), Some(0.0));
 }
@@ -110,10 +104,7 @@ fn one_server_serves_both_directions_in_order() {
 #[test]
 fn a_reply_comes_back_to_its_talker() {
     let mut plant = two_stations(&Stack::Zero);
-    plant.flows[0].reply = Some(Reply {
-        payload: Bytes::new(60),
-        after: US(7),
-    });
+    plant.flows[0].reply = Some(Reply { payload: Bytes::new(60), after: US(7) });
     plant.flows[0].deadline = Some(US(43));
     let record = plant.run(10);
     let stream = &record.streams[0];
@@ -127,10 +118,7 @@ fn cut_through_waits_for_the_header_only() {
     // 22 octets of preamble and header at 100 Mbit/s are 1.76 us.
     let mut plant = Plant::default();
     let mode = ForwardingMode::CutThrough;
-    let switch = plant.switch(rtether_model::network::Switch {
-        mode,
-        ..plain_switch()
-    });
+    let switch = plant.switch(rtether_model::network::Switch { mode, ..plain_switch() });
     let [a, b, c] = [(); 3].map(|()| plant.station(Stack::Zero));
     plant.join(switch, a, 100);
     plant.join(switch, b, 100);
@@ -159,9 +147,7 @@ fn a_more_urgent_frame_waits_for_one_frame_at_most() {
     plant.join(switch, urgent, 100);
     plant.join(switch, sink, 100);
     for number in 0..10 {
-        plant
-            .flow(periodic(&format!("bulk{number}"), bulk, sink))
-            .payload = Bytes::new(1472);
+        plant.flow(periodic(&format!("bulk{number}"), bulk, sink)).payload = Bytes::new(1472);
     }
     let late = plant.flow(periodic("urgent", urgent, sink));
     late.tag = tag(7, 0);
@@ -171,14 +157,8 @@ fn a_more_urgent_frame_waits_for_one_frame_at_most() {
     // 9.44 us (110 octets) the second is being sent, until 12.208 + 2 * 123.04.
     let arrival = US(200) + NS(9_440);
     let free = NS(12_208) + NS(123_040) * 2;
-    assert_eq!(
-        record.streams[10].latency.max,
-        free - arrival + NS(9_440) * 2
-    );
-    assert_eq!(
-        record.streams[10].worst.unwrap().responsible.0.segment,
-        Segment::SwitchQueue
-    );
+    assert_eq!(record.streams[10].latency.max, free - arrival + NS(9_440) * 2);
+    assert_eq!(record.streams[10].worst.unwrap().responsible.0.segment, Segment::SwitchQueue);
 }
 
 #[test]
@@ -187,17 +167,10 @@ fn stripped_tags_lose_their_priority() {
     let tags = TagHandling::Strip;
     let queues = QueueMap::standard(2).unwrap();
     let selection = Selection::StrictPriority;
-    let first = plant.switch(rtether_model::network::Switch {
-        tags,
-        queues,
-        selection,
-        ..plain_switch()
-    });
-    let second = plant.switch(rtether_model::network::Switch {
-        queues,
-        selection,
-        ..plain_switch()
-    });
+    let first =
+        plant.switch(rtether_model::network::Switch { tags, queues, selection, ..plain_switch() });
+    let second =
+        plant.switch(rtether_model::network::Switch { queues, selection, ..plain_switch() });
     let [a, b] = [(); 2].map(|()| plant.station(Stack::Zero));
     plant.join(a, first, 100);
     plant.join(first, second, 100);
@@ -207,11 +180,7 @@ fn stripped_tags_lose_their_priority() {
     // Tagged on the first link (110 octets), untagged on the others.
     assert_eq!(record.streams[0].latency.max, NS(9_440) + FRAME * 2);
     let queues_of = |node| {
-        let port = record
-            .ports
-            .iter()
-            .find(|p| p.port.node == node && p.port.port == 1)
-            .unwrap();
+        let port = record.ports.iter().find(|p| p.port.node == node && p.port.port == 1).unwrap();
         [port.queues[0].sent, port.queues[1].sent]
     };
     assert_eq!(queues_of(first), [0, 10]);
@@ -223,9 +192,7 @@ fn vlans_keep_floods_apart() {
     let mut plant = Plant::default();
     let switch = plant.switch(rtether_model::network::Switch {
         multicast: MulticastForwarding::Unmanaged,
-        addresses: AddressTable::Learning {
-            aging: Duration::from_secs(300),
-        },
+        addresses: AddressTable::Learning { aging: Duration::from_secs(300) },
         ..plain_switch()
     });
     let stations = [(); 4].map(|()| plant.station(Stack::Zero));
@@ -249,13 +216,8 @@ fn vlans_keep_floods_apart() {
 #[test]
 fn a_learning_switch_floods_until_it_knows() {
     let mut plant = Plant::default();
-    let addresses = AddressTable::Learning {
-        aging: Duration::from_secs(300),
-    };
-    let switch = plant.switch(rtether_model::network::Switch {
-        addresses,
-        ..plain_switch()
-    });
+    let addresses = AddressTable::Learning { aging: Duration::from_secs(300) };
+    let switch = plant.switch(rtether_model::network::Switch { addresses, ..plain_switch() });
     let [a, b, c] = [(); 3].map(|()| plant.station(Stack::Zero));
     for station in [a, b, c] {
         plant.join(switch, station, 100);
@@ -298,10 +260,7 @@ fn a_full_buffer_drops_the_tail() {
     assert_eq!(lost, [0, 0, 10]);
     assert_eq!(record.streams[1].latency.max, FRAME * 2 + NS(10_080));
     let port = record.ports.iter().find(|port| port.dropped > 0).unwrap();
-    assert_eq!(
-        (port.offered, port.sent, port.backlog_max),
-        (30, 20, Bytes::new(106))
-    );
+    assert_eq!((port.offered, port.sent, port.backlog_max), (30, 20, Bytes::new(106)));
 }
 
 #[test]

@@ -74,10 +74,8 @@ fn plant(stations: usize) -> Plant {
         for topic in 1..=TOPICS {
             let listener = all[(number + topic) % stations];
             let mut flow = periodic(&format!("{number}/{topic}"), talker, listener);
-            flow.encapsulation = Encapsulation::Rtps {
-                version: RtpsVersion::V2_5,
-                is_reliable: true,
-            };
+            flow.encapsulation =
+                Encapsulation::Rtps { version: RtpsVersion::V2_5, is_reliable: true };
             flow.payload = Bytes::new(64);
             flow.traffic = Traffic::periodic(Duration::from_ms(10), Phase::Fixed(Duration::ZERO));
             plant.flow(flow);
@@ -89,11 +87,7 @@ fn plant(stations: usize) -> Plant {
 #[test]
 fn discovery_grows_with_the_pairs() {
     let is_nightly = std::env::var_os("RTETHER_NIGHTLY").is_some_and(|value| value == "1");
-    let sizes: &[usize] = if is_nightly {
-        &[10, 20, 50, 100]
-    } else {
-        &[10, 20]
-    };
+    let sizes: &[usize] = if is_nightly { &[10, 20, 50, 100] } else { &[10, 20] };
     for &stations in sizes {
         let mut seen = Seen::default();
         let record = plant(stations).run_with(5_000, 1, &mut seen);

@@ -24,13 +24,7 @@ fn at(us: i64) -> Instant {
 }
 
 fn frame(token: u64, size: u64, destination: Destination) -> Foreign {
-    Foreign {
-        size: Bytes::new(size),
-        destination,
-        tag: None,
-        headers: Headers::default(),
-        token,
-    }
+    Foreign { size: Bytes::new(size), destination, tag: None, headers: Headers::default(), token }
 }
 
 fn outputs(emulation: &mut Emulation, until: Instant) -> Vec<Output> {
@@ -45,13 +39,7 @@ type Delivered = (Instant, u64, NodeId, Option<(Pcp, Vid)>);
 fn delivered(emulation: &mut Emulation, until: Instant) -> Vec<Delivered> {
     let outputs = outputs(emulation, until).into_iter();
     let delivered = outputs.filter_map(|output| match output {
-        Output::Delivered {
-            at,
-            token,
-            station,
-            tag,
-            ..
-        } => Some((at, token, station, tag)),
+        Output::Delivered { at, token, station, tag, .. } => Some((at, token, station, tag)),
         Output::Dropped { .. } | Output::Collision { .. } | Output::Finished { .. } => None,
     });
     delivered.collect()
@@ -88,25 +76,11 @@ fn tagged(pcp: u8, vid: u16) -> Option<(Pcp, Vid)> {
 fn a_broadcast_by_hand() {
     let (plant, nodes) = star(3);
     let mut emulation = Emulation::new(&Setup::new(&plant.network, 1)).unwrap();
-    emulation
-        .inject(nodes[1], at(5), frame(7, 64, Destination::All))
-        .unwrap();
-    assert_eq!(
-        emulation.next_event(),
-        Some(at(5) + Duration::from_ns(5_760))
-    );
+    emulation.inject(nodes[1], at(5), frame(7, 64, Destination::All)).unwrap();
+    assert_eq!(emulation.next_event(), Some(at(5) + Duration::from_ns(5_760)));
     let arrived = at(5) + Duration::from_ns(11_520);
-    let delivered = |station| Output::Delivered {
-        token: 7,
-        station,
-        at: arrived,
-        tag: None,
-    };
-    let expected = [
-        delivered(nodes[0]),
-        delivered(nodes[2]),
-        Output::Finished { token: 7 },
-    ];
+    let delivered = |station| Output::Delivered { token: 7, station, at: arrived, tag: None };
+    let expected = [delivered(nodes[0]), delivered(nodes[2]), Output::Finished { token: 7 }];
     assert_eq!(outputs(&mut emulation, at(100)), expected);
     assert_eq!(emulation.next_event(), None);
 }
@@ -141,10 +115,7 @@ fn latencies_that_vary_are_drawn_by_frame() {
                 emulation.inject(station, at(time), frame).unwrap();
             }
             for output in outputs(&mut emulation, at(begin + 900)) {
-                if let Output::Delivered {
-                    token, at: there, ..
-                } = output
-                {
+                if let Output::Delivered { token, at: there, .. } = output {
                     let from = if token == 1 { of_a } else { of_b };
                     spans.push((round, token, there - at(from)));
                 }
@@ -176,14 +147,8 @@ fn a_managed_group_goes_to_its_listeners_alone() {
             switch.multicast = multicast;
         }
         let unicast = periodic("unicast", nodes[0], nodes[1]);
-        let group = Flow {
-            delivery: Delivery::Multicast,
-            ..periodic("group", nodes[0], nodes[2])
-        };
-        let setup = Setup {
-            groups: &[unicast, group],
-            ..Setup::new(&plant.network, 1)
-        };
+        let group = Flow { delivery: Delivery::Multicast, ..periodic("group", nodes[0], nodes[2]) };
+        let setup = Setup { groups: &[unicast, group], ..Setup::new(&plant.network, 1) };
         let mut emulation = Emulation::new(&setup).unwrap();
         let mut inject = |station, token, destination| {
             emulation.inject(station, at(0), frame(token, 64, destination))
@@ -201,19 +166,10 @@ fn a_managed_group_goes_to_its_listeners_alone() {
         let delivered = delivered.map(|(_, token, station, _)| (token, station));
         let mut delivered: Vec<_> = delivered.collect();
         delivered.sort_unstable();
-        let expected = [
-            (1, nodes[2]),
-            (2, nodes[1]),
-            (2, nodes[2]),
-            (2, nodes[3]),
-            (3, nodes[0]),
-        ];
+        let expected = [(1, nodes[2]), (2, nodes[1]), (2, nodes[2]), (2, nodes[3]), (3, nodes[0])];
         assert_eq!(delivered, expected, "{multicast:?}");
         let record = emulation.finish();
-        let ports = record
-            .ports
-            .iter()
-            .filter(|port| port.port.node == NodeId(0));
+        let ports = record.ports.iter().filter(|port| port.port.node == NodeId(0));
         let counts: Vec<u64> = ports.map(|port| port.sent).collect();
         assert_eq!(counts, sent, "{multicast:?}");
         assert!(record.streams.is_empty());
@@ -225,16 +181,9 @@ fn a_managed_group_goes_to_its_listeners_alone() {
 fn tags_leave_as_the_switch_sends_them() {
     let (mut plant, nodes) = star(4);
     let ten = Vid::new(10).unwrap();
-    let trunk = PortVlan::Trunk {
-        allowed: Some(vec![ten]),
-        native: None,
-    };
-    let vlans = [
-        PortVlan::Access(ten),
-        trunk.clone(),
-        trunk,
-        PortVlan::Access(Vid::new(20).unwrap()),
-    ];
+    let trunk = PortVlan::Trunk { allowed: Some(vec![ten]), native: None };
+    let vlans =
+        [PortVlan::Access(ten), trunk.clone(), trunk, PortVlan::Access(Vid::new(20).unwrap())];
     let switch = NodeId(0);
     for (port, vlan) in vlans.into_iter().enumerate() {
         plant.vlan(switch, port, vlan);
@@ -242,26 +191,15 @@ fn tags_leave_as_the_switch_sends_them() {
     let mut emulation = Emulation::new(&Setup::new(&plant.network, 1)).unwrap();
     let tags = |emulation: &mut Emulation| -> Vec<_> {
         let delivered = delivered(emulation, emulation.now() + US * 1_000).into_iter();
-        delivered
-            .map(|(_, _, station, tag)| (station, tag))
-            .collect()
+        delivered.map(|(_, _, station, tag)| (station, tag)).collect()
     };
     let plain = frame(1, 100, Destination::All);
     emulation.inject(nodes[0], at(0), plain).unwrap();
     let tagged_zero = tagged(0, 10);
-    assert_eq!(
-        tags(&mut emulation),
-        [(nodes[1], tagged_zero), (nodes[2], tagged_zero)]
-    );
-    let urgent = Foreign {
-        tag: tagged(6, 10),
-        ..plain
-    };
+    assert_eq!(tags(&mut emulation), [(nodes[1], tagged_zero), (nodes[2], tagged_zero)]);
+    let urgent = Foreign { tag: tagged(6, 10), ..plain };
     emulation.inject(nodes[1], at(2_000), urgent).unwrap();
-    assert_eq!(
-        tags(&mut emulation),
-        [(nodes[0], None), (nodes[2], tagged(6, 10))]
-    );
+    assert_eq!(tags(&mut emulation), [(nodes[0], None), (nodes[2], tagged(6, 10))]);
 }
 
 /// Oracle: strict priority by hand. Four frames of 1518 octets take 123.04 us each on the way out;
@@ -278,15 +216,11 @@ fn priority_passes_what_waits() {
         let tag = tagged(1, 0);
         let low = frame(token, 1518, Destination::One(nodes[2]));
         let sender = nodes[usize::from(token % 2 == 1)];
-        emulation
-            .inject(sender, at(0), Foreign { tag, ..low })
-            .unwrap();
+        emulation.inject(sender, at(0), Foreign { tag, ..low }).unwrap();
     }
     let tag = tagged(7, 0);
     let high = frame(9, 64, Destination::One(nodes[2]));
-    emulation
-        .inject(nodes[0], at(1), Foreign { tag, ..high })
-        .unwrap();
+    emulation.inject(nodes[0], at(1), Foreign { tag, ..high }).unwrap();
     let delivered = delivered(&mut emulation, at(1_000)).into_iter();
     let order: Vec<u64> = delivered.map(|(_, token, ..)| token).collect();
     // Frames 0 and 1 arrive together, 2 and 3 right after, the urgent one behind 2.
@@ -357,9 +291,7 @@ fn what_is_not_of_this_network_is_refused_and_counted() {
 fn networks_that_cannot_be_emulated_are_refused() {
     let (mut plant, _) = star(1);
     let mut learning = plain_switch();
-    learning.addresses = AddressTable::Learning {
-        aging: Duration::from_secs(300),
-    };
+    learning.addresses = AddressTable::Learning { aging: Duration::from_secs(300) };
     learning.multicast = MulticastForwarding::Unmanaged;
     let other = plant.switch(learning);
     plant.join(NodeId(0), other, 100);
@@ -372,10 +304,7 @@ fn networks_that_cannot_be_emulated_are_refused() {
         switch.selection = Selection::EarliestDeadline;
     }
     let message = refused(&plant).unwrap().to_string();
-    assert!(
-        message.contains("sw0") && message.contains("deadline"),
-        "{message}"
-    );
+    assert!(message.contains("sw0") && message.contains("deadline"), "{message}");
     let (mut plant, nodes) = star(1);
     if let NodeKind::EndStation(station) = &mut plant.network.nodes[nodes[0].index()].kind {
         station.by_deadline = true;
@@ -391,25 +320,16 @@ fn networks_that_cannot_be_emulated_are_refused() {
     let (mut plant, nodes) = star(1);
     if let NodeKind::EndStation(station) = &mut plant.network.nodes[nodes[0].index()].kind {
         let headers = HeaderMatch {
-            destination_port: Some(PortRange {
-                first: 5_000,
-                last: 5_010,
-            }),
+            destination_port: Some(PortRange { first: 5_000, last: 5_010 }),
             ..HeaderMatch::default()
         };
         let rule = Rule { headers, class: 0 };
-        station.layer = Some(Box::new(Layer {
-            rules: vec![rule],
-            ..Layer::default()
-        }));
+        station.layer = Some(Box::new(Layer { rules: vec![rule], ..Layer::default() }));
     }
     assert_eq!(refused(&plant), None);
     emulate(&mut plant, &Stack::Zero);
     let message = refused(&plant).unwrap().to_string();
-    assert!(
-        message.contains("s1") && message.contains("ports"),
-        "{message}"
-    );
+    assert!(message.contains("s1") && message.contains("ports"), "{message}");
 }
 
 /// Stations on a hub of 10 Mbit/s at a load of about one half, frames of 84 to 1500 octets, often
@@ -423,9 +343,7 @@ fn hub_traffic(frames: u64) -> (Plant, Vec<Arrival>) {
     }
     let mut state = 1_u64;
     let mut draw = |below: u64| {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         (state >> 33) % below
     };
     let mut now = Instant::ZERO;
@@ -451,10 +369,7 @@ fn hub_traffic(frames: u64) -> (Plant, Vec<Arrival>) {
 fn a_late_frame_spoils_few_others() {
     let (plant, arrivals) = hub_traffic(4_000);
     let until = arrivals.last().unwrap().at + Duration::from_secs(1);
-    let setup = |draws| Setup {
-        draws,
-        ..Setup::new(&plant.network, 1)
-    };
+    let setup = |draws| Setup { draws, ..Setup::new(&plant.network, 1) };
     let run = |draws, lateness: Duration| {
         let mut emulation = Emulation::new(&setup(draws)).unwrap();
         let mut recording = Recording::new(100_000);
@@ -463,9 +378,7 @@ fn a_late_frame_spoils_few_others() {
             if number % 100 == 50 {
                 emulation.run_until(arrival.at + lateness);
             }
-            emulation
-                .inject(arrival.station, arrival.at, arrival.frame)
-                .unwrap();
+            emulation.inject(arrival.station, arrival.at, arrival.frame).unwrap();
             while let Some(output) = emulation.poll_output() {
                 recording.note_output(&output);
             }
@@ -479,23 +392,12 @@ fn a_late_frame_spoils_few_others() {
     let (counters, same) = run(Draws::ByFrame, Duration::ZERO);
     assert_eq!((counters.late, same.frames, same.differing), (0, 4_000, 0));
     let (counters, by_frame) = run(Draws::ByFrame, US * 20);
-    assert!(
-        counters.late > 20 && counters.lateness_max == US * 20,
-        "{counters:?}"
-    );
+    assert!(counters.late > 20 && counters.lateness_max == US * 20, "{counters:?}");
     let (_, in_order) = run(Draws::InOrder, US * 20);
     // Each late frame differs itself; drawn in order, back-offs never agree again.
     assert!(by_frame.differing >= counters.late, "{by_frame:?}");
-    assert!(
-        by_frame.differing < 10 * counters.late,
-        "{}",
-        by_frame.differing
-    );
-    assert!(
-        in_order.differing > 2 * by_frame.differing,
-        "{}",
-        in_order.differing
-    );
+    assert!(by_frame.differing < 10 * counters.late, "{}", by_frame.differing);
+    assert!(in_order.differing > 2 * by_frame.differing, "{}", in_order.differing);
     assert_eq!(by_frame.tokens.len() as u64, by_frame.differing);
     let apart = by_frame.apart.total() + by_frame.elsewhere;
     assert_eq!(apart, by_frame.differing);
@@ -509,9 +411,7 @@ fn a_full_recording_says_until_when_it_is_whole() {
     let mut recording = Recording::new(300);
     for &arrival in &arrivals {
         recording.note_arrival(arrival);
-        emulation
-            .inject(arrival.station, arrival.at, arrival.frame)
-            .unwrap();
+        emulation.inject(arrival.station, arrival.at, arrival.frame).unwrap();
         while let Some(output) = emulation.poll_output() {
             recording.note_output(&output);
         }
@@ -522,9 +422,5 @@ fn a_full_recording_says_until_when_it_is_whole() {
     let comparison = recording.compare(&Setup::new(&plant.network, 1), until);
     let comparison = comparison.unwrap();
     assert_eq!(comparison.differing, 0);
-    assert!(
-        (250..=300).contains(&comparison.frames),
-        "{}",
-        comparison.frames
-    );
+    assert!((250..=300).contains(&comparison.frames), "{}", comparison.frames);
 }

@@ -17,10 +17,8 @@ fn files(listed: &[(i64, u64)]) -> Plant {
     flow.encapsulation = Encapsulation::Tcp;
     flow.payload = Bytes::new(1_460);
     flow.deadline = Some(MS(10));
-    let transfers = listed.iter().map(|&(at, size)| Transfer {
-        start: MS(at),
-        size: Some(Bytes::new(size)),
-    });
+    let transfers =
+        listed.iter().map(|&(at, size)| Transfer { start: MS(at), size: Some(Bytes::new(size)) });
     flow.traffic = Traffic::Bulk(Bulk {
         transfers: transfers.collect(),
         bursts: None,
@@ -52,10 +50,7 @@ fn a_small_file_by_hand() {
     let octet = Duration::from_ns(80);
     let by_hand = octet * (4 * 72 + 2 * 1_066);
     let stream = &record.streams[0];
-    assert_eq!(
-        (stream.released, stream.delivered, stream.missed),
-        (2, 2, 0)
-    );
+    assert_eq!((stream.released, stream.delivered, stream.missed), (2, 2, 0));
     assert_eq!(stream.payload_bytes, 2_000);
     assert_eq!((stream.latency.min, stream.latency.max), (by_hand, by_hand));
     let due = |ms| Instant::ZERO + MS(ms);
@@ -69,23 +64,14 @@ fn a_file_that_waits_for_another_is_late_from_when_it_was_due() {
     let mut log = Log::default();
     let record = files(&[(0, 1_000_000), (1, 10_000)]).run_with(1_000, 1, &mut log);
     let stream = &record.streams[0];
-    let finished: Vec<Instant> = stream
-        .transfers
-        .iter()
-        .map(|file| file.finished_at.expect("has arrived"))
-        .collect();
-    let latencies = [
-        finished[0] - Instant::ZERO,
-        finished[1] - Instant::ZERO - MS(1),
-    ];
+    let finished: Vec<Instant> =
+        stream.transfers.iter().map(|file| file.finished_at.expect("has arrived")).collect();
+    let latencies = [finished[0] - Instant::ZERO, finished[1] - Instant::ZERO - MS(1)];
     let seen: Vec<Duration> = log.0.iter().map(|file| file.2).collect();
     assert_eq!(seen, latencies);
     // One megabyte takes at least 80 ms.
     assert!(latencies[0] > MS(80) && latencies[1] > MS(79));
-    assert_eq!(
-        (stream.released, stream.delivered, stream.missed),
-        (2, 2, 2)
-    );
+    assert_eq!((stream.released, stream.delivered, stream.missed), (2, 2, 2));
     assert_eq!(stream.payload_bytes, 1_010_000);
     // Without a deadline the stream counts segments.
     let mut plant = files(&[(0, 1_000_000), (1, 10_000)]);
@@ -98,9 +84,7 @@ fn a_file_that_waits_for_another_is_late_from_when_it_was_due() {
 /// Oracle: the end of the run: three files are due, one has arrived, the others are late.
 #[test]
 fn files_that_have_not_arrived_are_late() {
-    let stream = &files(&[(0, 1_000), (5, 5_000_000), (60, 1_000), (200, 1)])
-        .run(100)
-        .streams[0];
+    let stream = &files(&[(0, 1_000), (5, 5_000_000), (60, 1_000), (200, 1)]).run(100).streams[0];
     assert_eq!((stream.released, stream.delivered), (3, 1));
     assert_eq!((stream.in_flight, stream.missed), (2, 2));
 }
@@ -110,19 +94,11 @@ fn files_that_have_not_arrived_are_late() {
 fn files_without_gaps_are_due_one_after_the_other() {
     let mut plant = files(&[]);
     if let Traffic::Bulk(bulk) = &mut plant.flows[0].traffic {
-        bulk.bursts = Some(Bursts {
-            size: Bytes::new(20_000),
-            mean_gap: None,
-        });
+        bulk.bursts = Some(Bursts { size: Bytes::new(20_000), mean_gap: None });
     }
     let stream = &plant.run(1_000).streams[0];
-    let finished = stream
-        .transfers
-        .iter()
-        .filter(|file| file.finished_at.is_some());
-    let longest = finished
-        .clone()
-        .map(|file| file.finished_at.unwrap() - file.started_at);
+    let finished = stream.transfers.iter().filter(|file| file.finished_at.is_some());
+    let longest = finished.clone().map(|file| file.finished_at.unwrap() - file.started_at);
     assert_eq!(stream.latency.max, longest.max().unwrap());
     assert_eq!(stream.delivered, finished.count() as u64);
     assert_eq!(stream.missed, 0);
@@ -135,16 +111,9 @@ fn lost_segments_make_files_late_and_lose_none() {
     let mut plant = files(&listed);
     plant.network.links[0].errors_per_billion = 20_000_000;
     let stream = &plant.run(20_000).streams[0];
-    assert_eq!(
-        (stream.released, stream.delivered, stream.dropped),
-        (20, 20, 0)
-    );
+    assert_eq!((stream.released, stream.delivered, stream.dropped), (20, 20, 0));
     assert!((1..20).contains(&stream.missed), "{} late", stream.missed);
-    let again: u64 = stream
-        .transfers
-        .iter()
-        .map(|file| file.retransmissions)
-        .sum();
+    let again: u64 = stream.transfers.iter().map(|file| file.retransmissions).sum();
     assert!(again > 0);
 }
 

@@ -95,10 +95,7 @@ fn a_fragment_of_one_octet_is_padded_and_tagged() {
 /// other through both stacks.
 #[test]
 fn a_stack_takes_its_time_for_each_fragment() {
-    let cost = Cost {
-        base: Duration::from_us(200),
-        ..Cost::default()
-    };
+    let cost = Cost { base: Duration::from_us(200), ..Cost::default() };
     let stack = Stack::Linear(LinearStack {
         send: cost,
         receive: cost,
@@ -139,10 +136,7 @@ fn a_task_has_a_datagram_whole() {
 #[test]
 fn an_answer_is_fragmented_too() {
     let mut plant = datagrams(&Stack::Zero, 100);
-    plant.flows[0].reply = Some(Reply {
-        payload: Bytes::new(3_000),
-        after: Duration::from_us(50),
-    });
+    plant.flows[0].reply = Some(Reply { payload: Bytes::new(3_000), after: Duration::from_us(50) });
     plant.flows[0].deadline = Some(Duration::from_us(400));
     let record = plant.run(1_000);
     let request = 2 * (146 + 8) * OCTET;
@@ -154,10 +148,7 @@ fn an_answer_is_fragmented_too() {
     assert_eq!((stream.missed, stream.payload_bytes), (100, 300_000));
     // A fragmented request with a short answer.
     plant.flows[0].payload = Bytes::new(3_000);
-    plant.flows[0].reply = Some(Reply {
-        payload: Bytes::new(100),
-        after: Duration::ZERO,
-    });
+    plant.flows[0].reply = Some(Reply { payload: Bytes::new(100), after: Duration::ZERO });
     assert_eq!(latency(&plant.run(1_000)), NS(request + answer));
 }
 
@@ -174,11 +165,7 @@ fn one_lost_fragment_loses_the_datagram() {
     assert!(u64::from(log.dropped) > lost, "some lack several");
     assert_eq!((stream.released, stream.dropped), (300, lost));
     assert_eq!((stream.delivered, stream.missed), (300 - lost, lost));
-    assert!(
-        log.delivered
-            .iter()
-            .all(|number| !log.lost.contains(number))
-    );
+    assert!(log.delivered.iter().all(|number| !log.lost.contains(number)));
 }
 
 /// Oracle: by hand. Half of 100 datagrams a second are incomplete, and their fragments wait for 30
@@ -249,11 +236,7 @@ fn fragments_pass_a_hub() {
 /// Oracle: RFC 791: a total length of 65 535 octets.
 #[test]
 fn a_datagram_has_a_limit() {
-    let config = Config {
-        seed: 1,
-        warmup: Duration::ZERO,
-        bucket: Duration::ZERO,
-    };
+    let config = Config { seed: 1, warmup: Duration::ZERO, bucket: Duration::ZERO };
     let mut plant = datagrams(&Stack::Zero, 65_507);
     assert_eq!(plant.run(100).streams[0].delivered, 10);
     plant.flows[0].payload = Bytes::new(65_508);

@@ -20,24 +20,12 @@ use crate::support::{Plant, periodic, plain_switch, tag};
 fn table(plant: &Plant) -> String {
     let mut fingerprint = Fingerprint::default();
     let record = plant.run_with(200, 1, &mut fingerprint);
-    let mut text = format!(
-        "fingerprint {:016x}, {} events\n",
-        fingerprint.value(),
-        record.events
-    );
+    let mut text = format!("fingerprint {:016x}, {} events\n", fingerprint.value(), record.events);
     text += "stream released delivered dropped missed in-flight min_ps mean_ps p99_ps max_ps\n";
     for stream in &record.streams {
         let ps = |time: Option<Duration>| time.map_or(0, Duration::as_ps);
         let name = &plant.flows[stream.flow_id().index()].name;
-        let StreamRecord {
-            released,
-            delivered,
-            dropped,
-            missed,
-            in_flight,
-            latency,
-            ..
-        } = stream;
+        let StreamRecord { released, delivered, dropped, missed, in_flight, latency, .. } = stream;
         writeln!(
             text,
             "{name}>{} {released} {delivered} {dropped} {missed} {in_flight} {} {} {} {}",
@@ -73,11 +61,7 @@ fn synchronized_star() {
     }
     for talker in &stations[..4] {
         for listener in &stations[4..] {
-            plant.flow(periodic(
-                &format!("f{}-{}", talker.0, listener.0),
-                *talker,
-                *listener,
-            ));
+            plant.flow(periodic(&format!("f{}-{}", talker.0, listener.0), *talker, *listener));
         }
     }
     insta::assert_snapshot!(table(&plant));
@@ -85,24 +69,14 @@ fn synchronized_star() {
 
 fn jittery() -> Stack {
     let us = Duration::from_us;
-    let cost = |base| Cost {
-        base: us(base),
-        per_octet: Duration::from_ns(5),
-    };
+    let cost = |base| Cost { base: us(base), per_octet: Duration::from_ns(5) };
     Stack::Linear(LinearStack {
         send: cost(20),
         receive: cost(30),
         interface: cost(2),
         jitter: Jitter {
-            spread: Spread::Exponential {
-                mean: us(5),
-                max: us(50),
-            },
-            outliers: Some(Outliers {
-                per_million: 2_000,
-                min: us(200),
-                max: us(500),
-            }),
+            spread: Spread::Exponential { mean: us(5), max: us(50) },
+            outliers: Some(Outliers { per_million: 2_000, min: us(200), max: us(500) }),
         },
         servers: Servers::PerDirection,
     })
@@ -153,13 +127,9 @@ fn priorities_jitter_and_errors() {
 fn cut_through_multicast_and_replies() {
     let switch = Switch {
         mode: ForwardingMode::CutThrough,
-        addresses: AddressTable::Learning {
-            aging: Duration::from_ms(20),
-        },
+        addresses: AddressTable::Learning { aging: Duration::from_ms(20) },
         multicast: MulticastForwarding::Unmanaged,
-        selection: Selection::StrictWrr {
-            weights: [1, 2, 3, 1, 1, 1, 1, 1],
-        },
+        selection: Selection::StrictWrr { weights: [1, 2, 3, 1, 1, 1, 1, 1] },
         queues: QueueMap::standard(4).unwrap(),
         ..plain_switch()
     };
@@ -171,13 +141,9 @@ fn cut_through_multicast_and_replies() {
     group.tag = tag(5, 0);
     let poll = plant.flow(periodic("poll", s[2], s[1]));
     poll.listeners.push(s[4]);
-    poll.reply = Some(Reply {
-        payload: Bytes::new(200),
-        after: Duration::from_us(50),
-    });
-    plant.flow(periodic("noise", s[4], s[0])).traffic = Traffic::Poisson {
-        mean_interval: Duration::from_us(300),
-    };
+    poll.reply = Some(Reply { payload: Bytes::new(200), after: Duration::from_us(50) });
+    plant.flow(periodic("noise", s[4], s[0])).traffic =
+        Traffic::Poisson { mean_interval: Duration::from_us(300) };
     insta::assert_snapshot!(table(&plant));
 }
 
@@ -199,10 +165,7 @@ fn transfers_through_a_small_buffer() {
                 })
                 .collect(),
             rate: rate.map(BitRate::from_mbps),
-            tcp: TcpParameters {
-                min_rto: Duration::from_ms(10),
-                ..TcpParameters::default()
-            },
+            tcp: TcpParameters { min_rto: Duration::from_ms(10), ..TcpParameters::default() },
         }),
         ..periodic(name, talker, s[5])
     };

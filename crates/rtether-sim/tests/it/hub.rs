@@ -14,11 +14,7 @@ use crate::random::timelines::{Seen, check_all, follow_all};
 use crate::support::{Plant, periodic, plain_switch};
 use rtether_testkit::Dice;
 
-const CONFIG: Config = Config {
-    seed: 1,
-    warmup: Duration::ZERO,
-    bucket: Duration::ZERO,
-};
+const CONFIG: Config = Config { seed: 1, warmup: Duration::ZERO, bucket: Duration::ZERO };
 
 /// Runs in ten steps and checks the invariants after each.
 fn run(plant: &Plant, config: &Config, length: Duration) -> Record {
@@ -67,20 +63,11 @@ fn a_switch_costs_one_more_frame_time_than_a_hub() {
     // serializations and cables each way, without waiting.
     let mean = |is_hub: bool| {
         let mut plant = Plant::default();
-        let middle = if is_hub {
-            plant.hub(100, Duration::ZERO)
-        } else {
-            plant.switch(plain_switch())
-        };
+        let middle =
+            if is_hub { plant.hub(100, Duration::ZERO) } else { plant.switch(plain_switch()) };
         let ends = stations(&mut plant, middle, 2, 100);
-        let reply = Some(Reply {
-            payload: Bytes::new(60),
-            after: Duration::ZERO,
-        });
-        plant.flow(Flow {
-            reply,
-            ..periodic("a", ends[0], ends[1])
-        });
+        let reply = Some(Reply { payload: Bytes::new(60), after: Duration::ZERO });
+        plant.flow(Flow { reply, ..periodic("a", ends[0], ends[1]) });
         let record = run(&plant, &CONFIG, Duration::from_ms(50));
         record.streams[0].latency.mean().unwrap() / 2
     };
@@ -133,10 +120,7 @@ fn a_frame_crosses_hub_switch_and_hub() {
     plant.join(left, switch, 10).propagation = Duration::ZERO;
     plant.join(right, switch, 100).propagation = Duration::ZERO;
     plant.flow(periodic("across", a[0], b[0]));
-    plant.flow(Flow {
-        start: Duration::from_us(400),
-        ..periodic("inside", a[1], a[0])
-    });
+    plant.flow(Flow { start: Duration::from_us(400), ..periodic("inside", a[1], a[0]) });
     let record = run(&plant, &CONFIG, Duration::from_ms(100));
     // 91.2 us + 50 ns, then 9.12 us + 50 ns.
     assert_eq!(record.streams[0].latency.max, Duration::from_ns(100_420));
@@ -156,10 +140,7 @@ fn joined_hubs_are_one_collision_domain() {
     let b = stations(&mut plant, second, 2, 10);
     plant.join(first, second, 10).propagation = Duration::from_ns(500);
     plant.flow(periodic("across", a[0], b[0]));
-    plant.flow(Flow {
-        start: Duration::from_us(500),
-        ..periodic("inside", b[1], b[0])
-    });
+    plant.flow(Flow { start: Duration::from_us(500), ..periodic("inside", b[1], b[0]) });
     let record = run(&plant, &CONFIG, Duration::from_ms(100));
     assert_eq!(record.media.len(), 1);
     assert_eq!(record.media[0].ports.len(), 4);
@@ -184,12 +165,7 @@ fn multicast_on_a_hub_is_sent_once() {
         ..periodic("group", ends[0], ends[1])
     });
     let record = run(&plant, &CONFIG, Duration::from_ms(100));
-    assert!(
-        record
-            .streams
-            .iter()
-            .all(|stream| stream.delivered == 100 && stream.dropped == 0)
-    );
+    assert!(record.streams.iter().all(|stream| stream.delivered == 100 && stream.dropped == 0));
     assert_eq!(record.media[0].carried, Duration::from_ns(91_200) * 100);
 }
 
@@ -207,16 +183,10 @@ fn what_cannot_be_built_is_refused() {
     switch.mode = rtether_model::network::ForwardingMode::CutThrough;
     let switch = plant.switch(switch);
     plant.join(hub, switch, 10);
-    assert!(matches!(
-        build(&plant),
-        Some(BuildError::CutThroughOnMedium { .. })
-    ));
+    assert!(matches!(build(&plant), Some(BuildError::CutThroughOnMedium { .. })));
 
     let mut plant = Plant::default();
-    let (a, b) = (
-        plant.hub(10, Duration::ZERO),
-        plant.hub(100, Duration::ZERO),
-    );
+    let (a, b) = (plant.hub(10, Duration::ZERO), plant.hub(100, Duration::ZERO));
     plant.join(a, b, 10);
     assert!(matches!(build(&plant), Some(BuildError::MixedHubs { .. })));
 
@@ -266,11 +236,7 @@ pub(crate) fn random_plant(number: u64) -> (Plant, Duration) {
         let (place, mbps) = dice.pick(&places);
         let end = plant.station(Stack::Zero);
         let link = plant.join(place, end, mbps);
-        let way = if is_long && mbps == 10 {
-            dice.time(13_000, 22_000)
-        } else {
-            dice.time(0, 500)
-        };
+        let way = if is_long && mbps == 10 { dice.time(13_000, 22_000) } else { dice.time(0, 500) };
         link.propagation = Duration::from_ns(way);
         link.errors_per_billion = u32::try_from(dice.pick(&[0, 0, 10_000_000])).unwrap();
         if dice.chance(30) {
@@ -293,9 +259,7 @@ pub(crate) fn random_plant(number: u64) -> (Plant, Duration) {
         let flow = periodic(&format!("flow {index}"), from, to);
         plant.flow(Flow {
             payload: Bytes::new(dice.pick(&[1, 60, 700, 1_472])),
-            traffic: Traffic::Poisson {
-                mean_interval: Duration::from_us(dice.time(300, 5_000)),
-            },
+            traffic: Traffic::Poisson { mean_interval: Duration::from_us(dice.time(300, 5_000)) },
             stop: Some(length),
             reply: dice.chance(40).then(|| Reply {
                 payload: Bytes::new(dice.between(1, 1_472)),
@@ -323,36 +287,23 @@ fn books_balance_on_random_plants() {
     // everything has drained, each release is delivered or dropped, and nothing is in transit; the
     // parts of every timeline add up. Late collisions and garbled frames must occur.
     let end = Instant::ZERO + Duration::from_secs(1_000);
-    let cases = if std::env::var_os("RTETHER_NIGHTLY").is_some() {
-        10_000
-    } else {
-        200
-    };
+    let cases = if std::env::var_os("RTETHER_NIGHTLY").is_some() { 10_000 } else { 200 };
     let (mut delivered, mut drops, mut seen) = (0, Drops::default(), Seen::default());
     for number in 0..cases {
         let (plant, length) = random_plant(number);
-        let config = Config {
-            seed: number,
-            ..CONFIG
-        };
+        let config = Config { seed: number, ..CONFIG };
         let mut simulation = Simulation::new(&plant.network, &plant.flows, &config).unwrap();
         let watched = (Drops::default(), follow_all(&plant));
         let mut print = (Fingerprint::default(), watched);
         for step in 1..=40 {
             simulation.run_until(Instant::ZERO + length / 40 * step, &mut print);
-            simulation
-                .invariants()
-                .unwrap_or_else(|what| panic!("case {number}: {what}"));
+            simulation.invariants().unwrap_or_else(|what| panic!("case {number}: {what}"));
         }
         simulation.run_until(end, &mut print);
         simulation.invariants().unwrap();
         let record = simulation.finish();
         for stream in &record.streams {
-            assert_eq!(
-                stream.released,
-                stream.delivered + stream.dropped,
-                "case {number}"
-            );
+            assert_eq!(stream.released, stream.delivered + stream.dropped, "case {number}");
             delivered += stream.delivered;
         }
         let mut again = Fingerprint::default();
@@ -368,9 +319,6 @@ fn books_balance_on_random_plants() {
     for reason in [DropReason::LateCollision, DropReason::Garbled] {
         assert!(drops.0[reason as usize] > 10, "{reason:?}: {:?}", drops.0);
     }
-    assert!(
-        delivered > cases * 10,
-        "the plants carry something: {delivered}"
-    );
+    assert!(delivered > cases * 10, "the plants carry something: {delivered}");
     assert_eq!(seen.timelines, delivered, "each has its timeline");
 }

@@ -49,19 +49,12 @@ fn change(plant: &mut Plant, switch: NodeId) -> &mut Switch {
 }
 
 fn from(station: NodeId) -> IngressRule {
-    IngressRule {
-        from: vec![station],
-        ..IngressRule::default()
-    }
+    IngressRule { from: vec![station], ..IngressRule::default() }
 }
 
 /// An octet each microsecond.
 fn police(octets: u64, exceed: Exceed) -> Police {
-    Police {
-        rate: BitRate::from_mbps(8),
-        burst: Bytes::new(octets),
-        exceed,
-    }
+    Police { rate: BitRate::from_mbps(8), burst: Bytes::new(octets), exceed }
 }
 
 /// Frames sent from each queue of the port to a station.
@@ -78,10 +71,7 @@ fn rules_choose_the_queue() {
     // in the second place. It goes first as soon as the third one has been sent, which was first.
     let (mut plant, switch, stations) = star(4, Vec::new());
     let marked = IngressRule {
-        headers: HeaderMatch {
-            tos: Some(TosMatch::dscp(46)),
-            ..HeaderMatch::default()
-        },
+        headers: HeaderMatch { tos: Some(TosMatch::dscp(46)), ..HeaderMatch::default() },
         mark: Some(pcp(5)),
         ..IngressRule::default()
     };
@@ -96,21 +86,15 @@ fn rules_choose_the_queue() {
     // A port has its own rules in place of those of the switch.
     change(&mut plant, switch).ports[2].ingress = Some(Vec::new());
     assert_eq!(sent_to(&plant.run(10), switch, 3), [30, 0]);
-    change(&mut plant, switch).ports[2].ingress = Some(vec![IngressRule {
-        to: vec![stations[3]],
-        ..marked
-    }]);
+    change(&mut plant, switch).ports[2].ingress =
+        Some(vec![IngressRule { to: vec![stations[3]], ..marked }]);
     assert_eq!(sent_to(&plant.run(10), switch, 3), [20, 10]);
 }
 
 #[test]
 fn a_mark_goes_on_in_the_tag() {
     // The first switch marks by the priority that frames come with; the second has no rules.
-    let rule = IngressRule {
-        pcp: Some(pcp(1)),
-        mark: Some(pcp(6)),
-        ..IngressRule::default()
-    };
+    let rule = IngressRule { pcp: Some(pcp(1)), mark: Some(pcp(6)), ..IngressRule::default() };
     let (mut plant, first, stations) = star(2, vec![rule]);
     let second = plant.switch(Switch {
         queues: QueueMap::standard(2).unwrap(),
@@ -134,19 +118,13 @@ fn a_mark_of_dscp_goes_on_and_ends_with_the_packet() {
     // The first switch gives DSCP 10 to what comes with 46; the second puts 10 into its higher queue.
     // Answers come with the DSCP of their flow again, and ARP or raw frames have none to mark.
     let remark = IngressRule {
-        headers: HeaderMatch {
-            tos: Some(TosMatch::dscp(46)),
-            ..HeaderMatch::default()
-        },
+        headers: HeaderMatch { tos: Some(TosMatch::dscp(46)), ..HeaderMatch::default() },
         mark_dscp: Some(10),
         ..IngressRule::default()
     };
     let (mut plant, first, stations) = star(2, Vec::new());
     let by_dscp = |dscp| IngressRule {
-        headers: HeaderMatch {
-            tos: Some(TosMatch::dscp(dscp)),
-            ..HeaderMatch::default()
-        },
+        headers: HeaderMatch { tos: Some(TosMatch::dscp(dscp)), ..HeaderMatch::default() },
         mark: Some(pcp(5)),
         ..IngressRule::default()
     };
@@ -162,10 +140,7 @@ fn a_mark_of_dscp_goes_on_and_ends_with_the_packet() {
     change(&mut plant, first).ports[0].ingress = Some(vec![remark]);
     let flow = plant.flow(periodic("udp", stations[0], far));
     flow.dscp = 46;
-    flow.reply = Some(Reply {
-        payload: Bytes::new(60),
-        after: Duration::ZERO,
-    });
+    flow.reply = Some(Reply { payload: Bytes::new(60), after: Duration::ZERO });
     let flow = plant.flow(periodic("raw", stations[0], far));
     flow.encapsulation = Encapsulation::Raw;
     flow.dscp = 46;
@@ -192,10 +167,8 @@ fn what_exceeds_the_burst_is_dropped() {
     // Bursts of five frames of 106 octets every 10 ms, 10.08 us apart: of 300 octets two are taken at
     // once, and 30 us later 88 + 30.24 suffice for the fourth; 12.24 + 10.08 are left for the fifth.
     let (mut plant, switch, stations) = star(2, Vec::new());
-    change(&mut plant, switch).ingress = vec![IngressRule {
-        police: Some(police(300, Exceed::Drop)),
-        ..from(stations[0])
-    }];
+    change(&mut plant, switch).ingress =
+        vec![IngressRule { police: Some(police(300, Exceed::Drop)), ..from(stations[0]) }];
     plant.flows[0].traffic = Traffic::Sporadic {
         min_gap: Duration::from_ms(10),
         mean_gap: Duration::from_ms(10),
@@ -209,12 +182,7 @@ fn what_exceeds_the_burst_is_dropped() {
     assert_eq!(dropped.0, [(switch, DropReason::Policed); 8]);
     let node = &record.nodes[switch.index()];
     assert_eq!((node.arrived, node.policed, node.discarded), (20, 8, 0));
-    let counted = |port, matched, exceeded| IngressRecord {
-        port,
-        rule: 0,
-        matched,
-        exceeded,
-    };
+    let counted = |port, matched, exceeded| IngressRecord { port, rule: 0, matched, exceeded };
     assert_eq!(node.ingress, [counted(0, 20, 8), counted(1, 0, 0)]);
 }
 
@@ -234,10 +202,7 @@ fn what_exceeds_the_burst_is_demoted() {
         burst: 5,
     };
     let record = plant.run(40);
-    assert_eq!(
-        (record.streams[0].delivered, record.streams[0].dropped),
-        (20, 0)
-    );
+    assert_eq!((record.streams[0].delivered, record.streams[0].dropped), (20, 0));
     assert_eq!(sent_to(&record, switch, 1), [8, 12]);
     assert_eq!(record.nodes[switch.index()].policed, 0);
     assert_eq!(record.nodes[switch.index()].ingress[0].exceeded, 8);
@@ -264,10 +229,7 @@ fn each_port_has_a_bucket_of_its_own() {
 
 #[test]
 fn a_switch_may_not_see_icmp() {
-    let rule = IngressRule {
-        mark: Some(pcp(7)),
-        ..IngressRule::default()
-    };
+    let rule = IngressRule { mark: Some(pcp(7)), ..IngressRule::default() };
     let (mut plant, switch, _) = star(3, vec![rule]);
     plant.flows[1].encapsulation = Encapsulation::Icmp;
     assert_eq!(sent_to(&plant.run(10), switch, 2), [0, 20]);
@@ -280,10 +242,7 @@ fn rules_by_port_match_the_first_fragment() {
     // 3000 octets are three fragments; the first has the ports.
     let rule = IngressRule {
         headers: HeaderMatch {
-            destination_port: Some(PortRange {
-                first: 49_152,
-                last: 49_152,
-            }),
+            destination_port: Some(PortRange { first: 49_152, last: 49_152 }),
             ..HeaderMatch::default()
         },
         mark: Some(pcp(7)),
@@ -320,10 +279,8 @@ fn a_cut_through_switch_polices_after_the_header() {
     // The 22nd octet is there after 1.76 us; the frame goes on at once, or is dropped.
     let (mut plant, switch, stations) = star(2, Vec::new());
     change(&mut plant, switch).mode = ForwardingMode::CutThrough;
-    change(&mut plant, switch).ingress = vec![IngressRule {
-        police: Some(police(106, Exceed::Drop)),
-        ..from(stations[0])
-    }];
+    change(&mut plant, switch).ingress =
+        vec![IngressRule { police: Some(police(106, Exceed::Drop)), ..from(stations[0]) }];
     let record = plant.run(10);
     assert_eq!(record.streams[0].delivered, 10);
     assert_eq!(record.streams[0].latency.max, FRAME + NS(1_760));

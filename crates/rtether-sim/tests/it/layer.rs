@@ -44,21 +44,14 @@ fn station(plant: &mut Plant, id: NodeId) -> &mut EndStation {
 
 /// A flow of one frame.
 fn once(name: &str, talker: NodeId, listener: NodeId, at: Duration) -> Flow {
-    Flow {
-        start: at,
-        stop: Some(at + NS(1)),
-        ..periodic(name, talker, listener)
-    }
+    Flow { start: at, stop: Some(at + NS(1)), ..periodic(name, talker, listener) }
 }
 
 fn transfer(talker: NodeId, listener: NodeId, size: u64) -> Flow {
     Flow {
         encapsulation: Encapsulation::Tcp,
         traffic: Traffic::Bulk(Bulk {
-            transfers: vec![Transfer {
-                start: Duration::ZERO,
-                size: Some(Bytes::new(size)),
-            }],
+            transfers: vec![Transfer { start: Duration::ZERO, size: Some(Bytes::new(size)) }],
             bursts: None,
             rate: None,
             tcp: TcpParameters::default(),
@@ -91,11 +84,7 @@ struct Order {
 impl Observer for Order {
     fn released(&mut self, _: Instant, packet: &PacketInfo) {
         if let Some(segment) = packet.tcp {
-            *(if segment.len > 0 {
-                &mut self.data
-            } else {
-                &mut self.control
-            }) += 1;
+            *(if segment.len > 0 { &mut self.data } else { &mut self.control }) += 1;
         }
     }
 
@@ -110,17 +99,12 @@ impl Observer for Order {
 }
 
 fn names(plant: &Plant, events: &[(u32, Instant)]) -> String {
-    let names = events
-        .iter()
-        .map(|&(flow, _)| &*plant.flows[flow as usize].name);
+    let names = events.iter().map(|&(flow, _)| &*plant.flows[flow as usize].name);
     names.collect::<Vec<_>>().join(" ")
 }
 
 fn rtos() -> Stack {
-    let cost = |base| Cost {
-        base: US(base),
-        ..Cost::default()
-    };
+    let cost = |base| Cost { base: US(base), ..Cost::default() };
     Stack::Rtos(RtosStack {
         datagram: cost(101),
         segment: cost(50),
@@ -159,11 +143,7 @@ fn messages_preempt_files_or_wait_for_them() {
         let (mut plant, a, b) = cable([Stack::Zero, Stack::Zero]);
         plant.flow(transfer(a, b, 14_600));
         plant.flow(once("message", a, b, US(100)));
-        let tasks = Tasks {
-            message: US(10),
-            segment: US(50),
-            messages_first,
-        };
+        let tasks = Tasks { message: US(10), segment: US(50), messages_first };
         station(&mut plant, a).tasks = Some(tasks);
         let record = plant.run(50);
         let message = &record.streams[1];
@@ -171,10 +151,7 @@ fn messages_preempt_files_or_wait_for_them() {
         assert_eq!(task, i128::from((waited + US(10)).as_ps()));
         assert!(record.streams[0].transfers[0].finished_at.is_some());
         // The same processor at the other end: 10 us more, since TCP does not wait for it.
-        station(&mut plant, b).tasks = Some(Tasks {
-            messages_first: true,
-            ..tasks
-        });
+        station(&mut plant, b).tasks = Some(Tasks { messages_first: true, ..tasks });
         let both = plant.run(50);
         let more = both.streams[1].latency.max - message.latency.max;
         assert_eq!(more, US(10));
@@ -195,10 +172,7 @@ fn served(layer: Layer, frames: &[(&str, i64)]) -> (String, u64) {
     station(&mut plant, b).layer = Some(Box::new(layer));
     let mut order = Order::default();
     let record = plant.run_with(50, 1, &mut order);
-    (
-        names(&plant, &order.delivered),
-        record.nodes[b.index()].in_stack,
-    )
+    (names(&plant, &order.delivered), record.nodes[b.index()].in_stack)
 }
 
 #[test]
@@ -206,13 +180,8 @@ fn receive_algorithms_on_a_flooded_station() {
     // By hand, catalogue S8. The first frame is served at once, if the algorithm allows; the others
     // wait, and h2 comes when the first two services are over.
     let frames = [("l1", 0), ("l2", 0), ("h1", 0), ("h2", 150), ("l3", 150)];
-    let promoting = ReceiveSelection::Promoting {
-        picks: NonZeroU32::MIN,
-    };
-    let low_flag = |low_turn| ReceiveSelection::LowFlag {
-        idle_release: None,
-        low_turn,
-    };
+    let promoting = ReceiveSelection::Promoting { picks: NonZeroU32::MIN };
+    let low_flag = |low_turn| ReceiveSelection::LowFlag { idle_release: None, low_turn };
     for (selection, expected, left) in [
         (ReceiveSelection::HighestFirst, "l1 h1 h2 l2 l3", 0),
         // l2 rises with the first pick after its arrival and is ahead of h2.
@@ -236,17 +205,12 @@ fn an_instance_is_interrupted() {
     plant.flow(once("l", a, b, US(0))).tag = tag(0, 0);
     plant.flow(once("h", a, b, US(50))).tag = tag(7, 0);
     station(&mut plant, b).layer = Some(Box::new(Layer {
-        receive: Some(Receive::Instances {
-            queue_limits: vec![10, 10],
-        }),
+        receive: Some(Receive::Instances { queue_limits: vec![10, 10] }),
         ..Layer::default()
     }));
     let record = plant.run(10);
     let latencies = [0, 1].map(|stream| record.streams[stream].latency.max);
-    assert_eq!(
-        latencies,
-        [US(200), US(100)].map(|time| time + TAGGED_FRAME)
-    );
+    assert_eq!(latencies, [US(200), US(100)].map(|time| time + TAGGED_FRAME));
     let part = |segment: Segment| record.streams[0].segments_ps[segment.index()];
     assert_eq!(part(Segment::ReceiveQueue), 100_000_000);
     assert_eq!(part(Segment::ReceiveStack), 100_000_000);
@@ -312,9 +276,7 @@ fn transmit(strategy: TransmitStrategy) -> Layer {
 fn transmit_strategies_on_a_link() {
     // By hand, catalogue S9: four low frames and then two high ones are handed over at once.
     let names_of = ["l1", "l2", "l3", "l4", "h1", "h2"];
-    let ring_empty = TransmitStrategy::Moderate {
-        empty: RingEmpty::NoneWaiting,
-    };
+    let ring_empty = TransmitStrategy::Moderate { empty: RingEmpty::NoneWaiting };
     let strict = TransmitStrategy::Selection(Selection::StrictPriority);
     for (strategy, expected, left) in [
         (TransmitStrategy::Fifo, "l1 l2 l3 l4 h1 h2", 0),
@@ -338,9 +300,7 @@ fn transmit_strategies_on_a_link() {
         let record = plant.run_with(10, 1, &mut order);
         assert_eq!(names(&plant, &order.sent), expected, "{strategy:?}");
         assert_eq!(record.nodes[a.index()].in_stack, left, "{strategy:?}");
-        let [_, .., last] = order.sent[..] else {
-            panic!("nothing was sent")
-        };
+        let [_, .., last] = order.sent[..] else { panic!("nothing was sent") };
         // Back to back, 130 octets each; with idle releases l3 and l4 go 1 ms after an entry.
         let expected = match strategy {
             TransmitStrategy::STRICT => US(2_500),
@@ -352,10 +312,7 @@ fn transmit_strategies_on_a_link() {
             | TransmitStrategy::Selection(_) => US(500) + NS(10_400) * 5,
         };
         assert_eq!(last.1.since_start(), expected, "{strategy:?}");
-        assert_eq!(
-            record.streams[0].ethernet.sum_ps,
-            record.streams[0].latency.sum_ps
-        );
+        assert_eq!(record.streams[0].ethernet.sum_ps, record.streams[0].latency.sum_ps);
     }
 }
 
@@ -364,9 +321,8 @@ fn idle_releases_let_low_traffic_through() {
     // Oracle: R78 and R80. Without high traffic each low frame waits at most 1 ms, in the sending
     // and in the receiving station, and all arrive.
     let (mut plant, a, b) = cable([Stack::Zero, Stack::IpRate { service: US(10) }]);
-    plant.flow(periodic("low", a, b)).traffic = Traffic::Poisson {
-        mean_interval: Duration::from_ms(5),
-    };
+    plant.flow(periodic("low", a, b)).traffic =
+        Traffic::Poisson { mean_interval: Duration::from_ms(5) };
     station(&mut plant, a).layer = Some(Box::new(transmit(TransmitStrategy::STRICT)));
     station(&mut plant, b).layer = Some(Box::new(queues(ReceiveSelection::LOW_FLAG)));
     plant.flows[0].stop = Some(Duration::from_ms(900));
@@ -411,9 +367,7 @@ fn instances_have_room_for_those_that_wait() {
         plant.flow(once(name, a, b, US(0)));
     }
     station(&mut plant, b).layer = Some(Box::new(Layer {
-        receive: Some(Receive::Instances {
-            queue_limits: vec![1],
-        }),
+        receive: Some(Receive::Instances { queue_limits: vec![1] }),
         ..Layer::default()
     }));
     let record = plant.run(10);
@@ -425,11 +379,7 @@ fn instances_have_room_for_those_that_wait() {
 fn a_layer_that_cannot_be_is_refused() {
     let (mut plant, a, _) = cable([Stack::Zero, Stack::Zero]);
     station(&mut plant, a).layer = Some(Box::new(transmit(TransmitStrategy::Rings { count: 3 })));
-    let config = rtether_sim::Config {
-        seed: 1,
-        warmup: Duration::ZERO,
-        bucket: Duration::ZERO,
-    };
+    let config = rtether_sim::Config { seed: 1, warmup: Duration::ZERO, bucket: Duration::ZERO };
     let error = rtether_sim::Simulation::new(&plant.network, &plant.flows, &config).err();
     assert_eq!(
         error.unwrap().to_string(),

@@ -24,10 +24,7 @@ fn messages(period: Duration, after: Option<Duration>) -> Plant {
     flow.payload = Bytes::new(100);
     flow.connection = Some(TcpParameters::default());
     flow.traffic = Traffic::periodic(period, Phase::Fixed(Duration::ZERO));
-    flow.reply = after.map(|after| Reply {
-        payload: Bytes::new(100),
-        after,
-    });
+    flow.reply = after.map(|after| Reply { payload: Bytes::new(100), after });
     plant
 }
 
@@ -74,10 +71,7 @@ fn an_echo_takes_four_frame_times_and_carries_acknowledgements() {
     let record = messages(MS(10), Some(Duration::ZERO)).run_with(1_000, 1, &mut log);
     let stream = &record.streams[0];
     assert_eq!((stream.released, stream.delivered), (100, 100));
-    assert_eq!(
-        (stream.latency.min, stream.latency.max),
-        (FRAME * 4, FRAME * 4)
-    );
+    assert_eq!((stream.latency.min, stream.latency.max), (FRAME * 4, FRAME * 4));
     assert_eq!(stream.ethernet.max, FRAME * 4);
     assert_eq!(stream.payload_bytes, 10_000);
     assert_eq!(sent(&record), [100, 100]);
@@ -87,10 +81,7 @@ fn an_echo_takes_four_frame_times_and_carries_acknowledgements() {
         assert_eq!((*is_reverse, packet.number), (position % 2 == 1, round));
         let octets = u64::from(round) * 100;
         let acknowledged = octets + if *is_reverse { 100 } else { 0 };
-        assert_eq!(
-            (tcp.seq, tcp.ack, tcp.len),
-            (octets + 1, acknowledged + 1, 100)
-        );
+        assert_eq!((tcp.seq, tcp.ack, tcp.len), (octets + 1, acknowledged + 1, 100));
     }
 }
 
@@ -119,9 +110,7 @@ fn stacks_and_tags_count_in_both_directions() {
     let service = Duration::from_us(10);
     let mut plant = messages(MS(10), Some(Duration::ZERO));
     for node in &mut plant.network.nodes[1..] {
-        let NodeKind::EndStation(station) = &mut node.kind else {
-            panic!()
-        };
+        let NodeKind::EndStation(station) = &mut node.kind else { panic!() };
         station.stack = Stack::IpRate { service };
     }
     plant.flows[0].tag = tag(5, 0);
@@ -158,11 +147,8 @@ fn a_window_makes_messages_wait_for_what_is_on_the_wires() {
     // longest on that of the talker, where the third is as long.
     let mut plant = messages(MS(10), None);
     plant.flows[0].payload = Bytes::new(4_380);
-    plant.flows[0].connection = Some(TcpParameters {
-        window: Bytes::new(2_920),
-        ack_every: 1,
-        ..TcpParameters::default()
-    });
+    plant.flows[0].connection =
+        Some(TcpParameters { window: Bytes::new(2_920), ack_every: 1, ..TcpParameters::default() });
     let stream = &plant.run(1_000).streams[0];
     let round_trip = NS(2 * 122_080 + 2 * 5_760);
     assert_eq!(stream.latency.max, round_trip + NS(2 * 122_080));
@@ -185,9 +171,7 @@ fn lossy(seed: u64) -> (Record, Log, Fingerprint) {
         link.errors_per_billion = 30_000_000;
     }
     let flow = &mut plant.flows[0];
-    flow.traffic = Traffic::Poisson {
-        mean_interval: MS(5),
-    };
+    flow.traffic = Traffic::Poisson { mean_interval: MS(5) };
     flow.stop = Some(MS(5_000));
     flow.deadline = Some(MS(50));
     let mut observer = (Log::default(), Fingerprint::default());
@@ -216,10 +200,7 @@ fn lost_segments_delay_messages_and_lose_none() {
     assert!(stream.latency.max > MS(200), "{}", stream.latency.max);
     assert!(stream.latency.min < MS(1));
     let worst = stream.worst.unwrap();
-    assert!(
-        worst.awaited[Segment::Protocol.index()] >= MS(200),
-        "{worst:?}"
-    );
+    assert!(worst.awaited[Segment::Protocol.index()] >= MS(200), "{worst:?}");
     assert_eq!(worst.responsible.0.segment, Segment::Protocol);
 }
 
@@ -272,11 +253,7 @@ fn each_listener_has_a_connection() {
 #[test]
 fn warm_up_takes_messages_out() {
     let plant = messages(MS(10), Some(Duration::ZERO));
-    let config = Config {
-        seed: 1,
-        warmup: MS(300),
-        bucket: MS(100),
-    };
+    let config = Config { seed: 1, warmup: MS(300), bucket: MS(100) };
     let mut simulation = Simulation::new(&plant.network, &plant.flows, &config).unwrap();
     simulation.run_until(Instant::ZERO + MS(1_000), &mut observe::NoObserver);
     let record = simulation.finish();
@@ -291,11 +268,7 @@ fn what_cannot_travel_over_a_connection_is_an_error() {
     let error = |change: fn(&mut rtether_model::flow::Flow)| {
         let mut plant = messages(MS(10), Some(Duration::ZERO));
         change(&mut plant.flows[0]);
-        let config = Config {
-            seed: 1,
-            warmup: Duration::ZERO,
-            bucket: Duration::ZERO,
-        };
+        let config = Config { seed: 1, warmup: Duration::ZERO, bucket: Duration::ZERO };
         Simulation::new(&plant.network, &plant.flows, &config).err()
     };
     let is_refused = |change| matches!(error(change), Some(BuildError::Connection { .. }));

@@ -15,11 +15,7 @@ fn watched(direction: MirrorDirection, ports: &[u16], change: fn(&mut Switch)) -
     let mut plant = Plant::default();
     let mut switch = plain_switch();
     change(&mut switch);
-    switch.mirror = Some(Mirror {
-        to: 3,
-        ports: ports.to_vec(),
-        direction,
-    });
+    switch.mirror = Some(Mirror { to: 3, ports: ports.to_vec(), direction });
     let switch = plant.switch(switch);
     let stations = [(); 4].map(|()| plant.station(Stack::Zero));
     for station in stations {
@@ -45,9 +41,8 @@ const MONITOR: NodeId = NodeId(4);
 fn apart_from_the_monitor(record: &Record) -> String {
     let streams = &record.streams;
     let ports = record.ports.iter();
-    let ports: Vec<_> = ports
-        .filter(|port| (port.port.node, port.port.port) != (NodeId(0), 3))
-        .collect();
+    let ports: Vec<_> =
+        ports.filter(|port| (port.port.node, port.port.port) != (NodeId(0), 3)).collect();
     format!("{streams:?} {ports:?}")
 }
 
@@ -81,22 +76,14 @@ fn a_monitor_sees_what_a_port_receives_or_sends() {
         (MirrorDirection::Sent, &[1], vec![(9_120, 0), (109_120, 1)]),
         (MirrorDirection::Sent, &[0, 2], vec![]),
         // Both ends of `ab`: each frame twice, one after the other, 126 octets apart.
-        (
-            MirrorDirection::Both,
-            &[0, 1],
-            vec![(9_120, 0), (19_200, 0), (109_120, 1)],
-        ),
+        (MirrorDirection::Both, &[0, 1], vec![(9_120, 0), (19_200, 0), (109_120, 1)]),
     ];
     for (direction, ports, first) in cases {
         let plant = watched(direction, ports, |_| {});
         let mut sent = Sent(3, Vec::new());
         let record = plant.run_with(10, 1, &mut sent);
         let expected: Vec<_> = (0..10)
-            .flat_map(|ms| {
-                first
-                    .iter()
-                    .map(move |&(at, flow)| (ms * 1_000_000 + at, flow))
-            })
+            .flat_map(|ms| first.iter().map(move |&(at, flow)| (ms * 1_000_000 + at, flow)))
             .map(|(at, flow)| (ns(at), flow, None))
             .collect();
         assert_eq!(sent.1, expected, "{direction:?} {ports:?}");
@@ -105,10 +92,7 @@ fn a_monitor_sees_what_a_port_receives_or_sends() {
         assert_eq!((monitor.arrived, monitor.filtered), (copies, copies));
         assert_eq!(record.nodes[0].copied, copies);
         let alone = unwatched(plant).run(10);
-        assert_eq!(
-            apart_from_the_monitor(&record),
-            apart_from_the_monitor(&alone)
-        );
+        assert_eq!(apart_from_the_monitor(&record), apart_from_the_monitor(&alone));
     }
 }
 
@@ -120,25 +104,16 @@ fn copies_that_find_no_room_are_nobodys_loss() {
     });
     plant.network.links[3].rate = rtether_model::quantity::BitRate::from_mbps(10);
     for number in 0..20 {
-        plant
-            .flows
-            .push(periodic(&format!("f{number}"), NodeId(1), NodeId(2)));
+        plant.flows.push(periodic(&format!("f{number}"), NodeId(1), NodeId(2)));
     }
     let record = plant.run(10);
-    let lost = record
-        .streams
-        .iter()
-        .map(|stream| stream.dropped)
-        .sum::<u64>();
+    let lost = record.streams.iter().map(|stream| stream.dropped).sum::<u64>();
     assert_eq!(lost, 0);
     let ports = record.ports.iter();
     let mut mirror = ports.filter(|port| (port.port.node, port.port.port) == (NodeId(0), 3));
     assert!(mirror.next().unwrap().dropped > 0);
     let alone = unwatched(plant).run(10);
-    assert_eq!(
-        apart_from_the_monitor(&record),
-        apart_from_the_monitor(&alone)
-    );
+    assert_eq!(apart_from_the_monitor(&record), apart_from_the_monitor(&alone));
 }
 
 #[test]
@@ -167,9 +142,8 @@ fn copies_keep_the_tag_and_its_queue() {
 fn floods_and_groups_leave_the_mirror_port_out() {
     let mut plant = watched(MirrorDirection::Sent, &[], |switch| {
         switch.multicast = rtether_model::network::MulticastForwarding::Unmanaged;
-        switch.addresses = rtether_model::network::AddressTable::Learning {
-            aging: Duration::from_secs(1),
-        };
+        switch.addresses =
+            rtether_model::network::AddressTable::Learning { aging: Duration::from_secs(1) };
     });
     plant.flows[1].delivery = rtether_model::flow::Delivery::Multicast;
     let record = plant.run(10);
@@ -192,14 +166,6 @@ fn an_emulated_monitor_gets_the_copies() {
     emulation.invariants().unwrap();
     let outputs: Vec<Output> = core::iter::from_fn(|| emulation.poll_output()).collect();
     let at = Instant::ZERO + Duration::from_ns(2 * 9_120);
-    let to = |station| Output::Delivered {
-        token: 7,
-        station,
-        at,
-        tag: None,
-    };
-    assert_eq!(
-        outputs,
-        [to(MONITOR), to(NodeId(2)), Output::Finished { token: 7 }]
-    );
+    let to = |station| Output::Delivered { token: 7, station, at, tag: None };
+    assert_eq!(outputs, [to(MONITOR), to(NodeId(2)), Output::Finished { token: 7 }]);
 }

@@ -13,10 +13,7 @@ const US: fn(i64) -> Duration = Duration::from_us;
 
 /// 20 us to send and 30 us to receive, with one processor or two.
 fn stack(servers: Servers) -> Stack {
-    let cost = |us| Cost {
-        base: US(us),
-        per_octet: Duration::ZERO,
-    };
+    let cost = |us| Cost { base: US(us), per_octet: Duration::ZERO };
     Stack::Linear(LinearStack {
         send: cost(20),
         receive: cost(30),
@@ -52,10 +49,7 @@ fn the_stack_is_passed_twice_and_no_port() {
         let spent = |segment: Segment| record.streams[0].segments_ps[segment.index()];
         assert_eq!(spent(Segment::TalkerStack), i128::from(US(200).as_ps()));
         assert_eq!(spent(Segment::ReceiveStack), i128::from(US(300).as_ps()));
-        plant.flows[0].reply = Some(Reply {
-            payload: Bytes::new(60),
-            after: US(5),
-        });
+        plant.flows[0].reply = Some(Reply { payload: Bytes::new(60), after: US(5) });
         assert_eq!(most(&plant.run(10)), [US(105)]);
     }
 }
@@ -65,19 +59,10 @@ fn a_stack_that_takes_no_time_takes_none() {
     let (mut plant, _) = alone(&Stack::Zero);
     assert_eq!(most(&plant.run(10)), [Duration::ZERO]);
     // Released at the answer, each of the requests that fit 10 ms with a pause of 1 us.
-    plant.flows[0].reply = Some(Reply {
-        payload: Bytes::new(60),
-        after: Duration::ZERO,
-    });
-    plant.flows[0].traffic = Traffic::Adaptive {
-        pause: US(1),
-        timeout: US(1_000),
-    };
+    plant.flows[0].reply = Some(Reply { payload: Bytes::new(60), after: Duration::ZERO });
+    plant.flows[0].traffic = Traffic::Adaptive { pause: US(1), timeout: US(1_000) };
     let record = plant.run(10);
-    assert_eq!(
-        (most(&record), record.streams[0].delivered),
-        (vec![Duration::ZERO], 10_000)
-    );
+    assert_eq!((most(&record), record.streams[0].delivered), (vec![Duration::ZERO], 10_000));
 }
 
 #[test]
@@ -100,11 +85,7 @@ fn tasks_are_passed_as_well() {
     // A task of 3 us each way around 20 and 30 us of stack.
     let (mut plant, own) = alone(&stack(Servers::Shared));
     if let NodeKind::EndStation(station) = &mut plant.network.nodes[own.index()].kind {
-        station.tasks = Some(Tasks {
-            message: US(3),
-            segment: US(1),
-            messages_first: true,
-        });
+        station.tasks = Some(Tasks { message: US(3), segment: US(1), messages_first: true });
     }
     assert_eq!(most(&plant.run(10)), [US(56)]);
 }
@@ -125,10 +106,7 @@ fn connections_and_files_go_round_too() {
     plant.flows[0].encapsulation = Encapsulation::Tcp;
     plant.flows[0].payload = tcp.segment;
     plant.flows[0].traffic = Traffic::Bulk(Bulk {
-        transfers: vec![Transfer {
-            start: Duration::ZERO,
-            size: Some(Bytes::new(146_000)),
-        }],
+        transfers: vec![Transfer { start: Duration::ZERO, size: Some(Bytes::new(146_000)) }],
         bursts: None,
         rate: None,
         tcp,
@@ -145,24 +123,15 @@ fn fragments_are_put_together() {
     let (mut plant, _) = alone(&stack(Servers::Shared));
     plant.flows[0].payload = Bytes::new(4_000);
     let record = plant.run(10);
-    assert_eq!(
-        (most(&record), record.streams[0].delivered),
-        (vec![US(150)], 10)
-    );
+    assert_eq!((most(&record), record.streams[0].delivered), (vec![US(150)], 10));
 }
 
 #[test]
 fn a_participant_has_no_samples_for_itself() {
     let (mut plant, _) = alone(&Stack::Zero);
-    plant.flows[0].encapsulation = Encapsulation::Rtps {
-        version: RtpsVersion::V2_5,
-        is_reliable: true,
-    };
-    let config = Config {
-        seed: 1,
-        warmup: Duration::ZERO,
-        bucket: Duration::ZERO,
-    };
+    plant.flows[0].encapsulation =
+        Encapsulation::Rtps { version: RtpsVersion::V2_5, is_reliable: true };
+    let config = Config { seed: 1, warmup: Duration::ZERO, bucket: Duration::ZERO };
     let refused = Simulation::new(&plant.network, &plant.flows, &config).err();
     let words = refused.expect("refused").to_string();
     assert!(words.contains("its own station"), "{words}");

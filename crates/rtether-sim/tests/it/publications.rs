@@ -16,10 +16,7 @@ const FAST: BitRate = BitRate::from_mbps(100);
 const VERSIONS: [RtpsVersion; 2] = [RtpsVersion::V1_0, RtpsVersion::V2_5];
 
 const fn over(version: RtpsVersion, is_reliable: bool) -> Encapsulation {
-    Encapsulation::Rtps {
-        version,
-        is_reliable,
-    }
+    Encapsulation::Rtps { version, is_reliable }
 }
 
 /// 1024 octets every 10 ms from station 1 to station 2, at times without announcements.
@@ -37,11 +34,7 @@ fn issues_in(version: RtpsVersion, is_reliable: bool) -> Plant {
 }
 
 fn error(plant: &Plant) -> BuildError {
-    let config = Config {
-        seed: 1,
-        warmup: Duration::ZERO,
-        bucket: Duration::ZERO,
-    };
+    let config = Config { seed: 1, warmup: Duration::ZERO, bucket: Duration::ZERO };
     let built = Simulation::new(&plant.network, &plant.flows, &config);
     built.err().expect("is refused")
 }
@@ -58,10 +51,7 @@ const RELEASED: u64 = 98;
 /// Oracle: two serializations by `wire`, with the headers of the standard.
 #[test]
 fn a_sample_takes_two_serializations() {
-    for (version, is_reliable) in VERSIONS
-        .into_iter()
-        .flat_map(|of| [(of, false), (of, true)])
-    {
+    for (version, is_reliable) in VERSIONS.into_iter().flat_map(|of| [(of, false), (of, true)]) {
         let record = issues_in(version, is_reliable).run(1_000);
         let stream = &record.streams[0];
         let expected = two_links(version, 1_024, is_reliable);
@@ -82,10 +72,7 @@ fn a_round_trip_is_both_ways_and_the_application() {
     for version in VERSIONS {
         let mut plant = issues_in(version, true);
         let after = Duration::from_us(37);
-        plant.flows[0].reply = Some(Reply {
-            payload: Bytes::new(64),
-            after,
-        });
+        plant.flows[0].reply = Some(Reply { payload: Bytes::new(64), after });
         let record = plant.run(1_000);
         let stream = &record.streams[0];
         let way = |payload| two_links(version, payload, true);
@@ -226,22 +213,11 @@ fn samples_above_a_datagram_are_put_together() {
         plant.flows[0].deadline = Some(Duration::from_us(5_300));
         let stream = plant.run(1_000).streams.remove(0);
         assert_eq!((stream.released, stream.delivered), (RELEASED, RELEASED));
-        assert_eq!(
-            (stream.missed, stream.payload_bytes),
-            (0, RELEASED * 50_000)
-        );
+        assert_eq!((stream.missed, stream.payload_bytes), (0, RELEASED * 50_000));
         let octets = FAST.time_ceil(Bytes::new(50_000));
         let range = octets..octets * 6 / 5 + Duration::from_us(250);
-        assert!(
-            range.contains(&stream.latency.min),
-            "{}",
-            stream.latency.min
-        );
-        assert!(
-            range.contains(&stream.latency.max),
-            "{}",
-            stream.latency.max
-        );
+        assert!(range.contains(&stream.latency.min), "{}", stream.latency.min);
+        assert!(range.contains(&stream.latency.max), "{}", stream.latency.max);
         // A few hundred frames are lost.
         plant.network.links[0].errors_per_billion = 20_000_000;
         let stream = plant.run(2_500).streams.remove(0);
@@ -317,12 +293,7 @@ fn a_station_speaks_one_version() {
     assert!(reason.contains("another version"), "{reason}");
     plant.flows[1].encapsulation = over(RtpsVersion::V1_0, false);
     let record = plant.run(1_000);
-    assert!(
-        record
-            .streams
-            .iter()
-            .all(|stream| stream.latency.count > 90)
-    );
+    assert!(record.streams.iter().all(|stream| stream.latency.count > 90));
 }
 
 /// Oracle: a frame to a group is delivered once, also where three switches form a ring.

@@ -79,30 +79,19 @@ impl Case {
         network::police(&mut Dice::new(!self.number), &mut plant);
         for node in &mut plant.network.nodes {
             if let NodeKind::Switch(switch) = &mut node.kind {
-                let own = switch
-                    .ports
-                    .iter_mut()
-                    .filter_map(|port| port.ingress.as_mut());
+                let own = switch.ports.iter_mut().filter_map(|port| port.ingress.as_mut());
                 let rules = own.chain([&mut switch.ingress]).flatten();
                 rules.for_each(|rule| rule.mark = None);
             }
         }
-        Self {
-            plant,
-            config: self.config,
-            ..*self
-        }
+        Self { plant, config: self.config, ..*self }
     }
 
     /// Returns the case with routers instead of some switches.
     fn with_routers(&self) -> Self {
         let mut plant = self.plant.clone();
         network::put_routers(&mut Dice::new(!self.number), &mut plant);
-        Self {
-            plant,
-            config: self.config,
-            ..*self
-        }
+        Self { plant, config: self.config, ..*self }
     }
 
     /// Returns the case with most stations in two networks; `None` with hubs, or without such
@@ -111,10 +100,7 @@ impl Case {
         let mut plant = self.plant.clone();
         let mut dice = Dice::new(!self.number);
         let network = &mut plant.network;
-        let is_shared = network
-            .links
-            .iter()
-            .any(|link| network.is_half_duplex(link));
+        let is_shared = network.links.iter().any(|link| network.is_half_duplex(link));
         if is_shared {
             return None;
         }
@@ -140,11 +126,7 @@ impl Case {
                     && routing.answer_paths(&plant.network, flow, to).is_ok()
             })
         });
-        any.then_some(Self {
-            plant,
-            config: self.config,
-            ..*self
-        })
+        any.then_some(Self { plant, config: self.config, ..*self })
     }
 
     /// Returns the case with stations that resolve addresses; `None` if switches form a loop.
@@ -164,11 +146,7 @@ impl Case {
             }
         }
         Simulation::new(&plant.network, &plant.flows, &self.config).ok()?;
-        Some(Self {
-            plant,
-            config: self.config,
-            ..*self
-        })
+        Some(Self { plant, config: self.config, ..*self })
     }
 
     /// Returns the case with its periodic flows in step, in groups of different lengths; their ends
@@ -306,11 +284,7 @@ fn the_books_balance_where_ports_wait_for_credit() {
                 switch.buffer = Buffer::per_port(Bytes::new(dice.pick(&[2_000, 1 << 20])));
             }
         }
-        let shaped = Case {
-            plant,
-            config: case.config,
-            ..*case
-        };
+        let shaped = Case { plant, config: case.config, ..*case };
         balance(&shaped);
     });
 }
@@ -355,10 +329,7 @@ fn the_books_balance_where_stations_resolve_addresses() {
     });
     let is_whole = std::env::var_os("RTETHER_CASE").is_none();
     let (plants, unresolved) = (plants.into_inner(), unresolved.into_inner());
-    assert!(
-        !is_whole || (plants > 100 && unresolved > 10),
-        "{unresolved} of {plants}"
-    );
+    assert!(!is_whole || (plants > 100 && unresolved > 10), "{unresolved} of {plants}");
 }
 
 /// Oracle: the ledger, where routers stand for some switches. The wires do not know when a packet
@@ -399,10 +370,7 @@ fn the_books_balance_after_every_step() {
     });
     let is_whole = std::env::var_os("RTETHER_CASE").is_none();
     let rarities = rarities.into_inner().unwrap();
-    assert!(
-        !is_whole || rarities.len() == 13,
-        "only visited: {rarities:?}"
-    );
+    assert!(!is_whole || rarities.len() == 13, "only visited: {rarities:?}");
 }
 
 /// Oracle: the same run in one step.
@@ -487,11 +455,7 @@ fn trajectories_of_random_plants() {
             reports += smoothers.map(|smoother| smoother.signals).sum::<u64>();
         }
         let value = whole.value();
-        writeln!(
-            table,
-            "from {first}: {value:016x} {events} events {reports} reports"
-        )
-        .unwrap();
+        writeln!(table, "from {first}: {value:016x} {events} events {reports} reports").unwrap();
     }
     insta::assert_snapshot!(table);
 }
@@ -506,10 +470,8 @@ fn warm_up_takes_packets_out_and_moves_none() {
         cold_case.config.warmup = Duration::ZERO;
         // The ledger of the cold run, counted from the end of the warm-up, must equal the warm
         // record.
-        let mut observer = (
-            Fingerprint::default(),
-            Ledger::new(&case.plant, case.config.warmup).indifferent(),
-        );
+        let mut observer =
+            (Fingerprint::default(), Ledger::new(&case.plant, case.config.warmup).indifferent());
         let cold = cold_case.run(&mut observer);
         assert_eq!(all, observer.0);
         assert_eq!((&warm.ports, &warm.nodes), (&cold.ports, &cold.nodes));
@@ -540,9 +502,7 @@ fn strangers_change_nothing() {
         let [a, b] = [(); 2].map(|()| crowded.plant.station(Stack::Zero));
         crowded.plant.join(a, b, 100);
         let stranger = crowded.plant.flow(periodic("stranger", a, b));
-        stranger.traffic = Traffic::Poisson {
-            mean_interval: Duration::from_us(50),
-        };
+        stranger.traffic = Traffic::Poisson { mean_interval: Duration::from_us(50) };
         let mut observer = Releases(Vec::new());
         let mut with = crowded.run(&mut observer);
         observer.0.retain(|&(flow, ..)| flow < flows);
@@ -575,20 +535,13 @@ fn a_lonely_packet_takes_what_its_path_takes() {
             flow.listeners.truncate(1);
             let record = case.run(&mut rtether_sim::observe::NoObserver);
             let stream = &record.streams[0];
-            assert_eq!(
-                (stream.released, stream.delivered),
-                (1, 1),
-                "lost on a quiet network"
-            );
+            assert_eq!((stream.released, stream.delivered), (1, 1), "lost on a quiet network");
             let flow = &case.plant.flows[0];
             let is_tagged = flow.tag.is_some() || has_vlans(&case.plant);
             let floors = Floors::new(&case.plant.network);
             let floor = floors.latency(flow, flow.listeners[0], Floors::frame(flow));
             let latency = stream.latency.max;
-            assert!(
-                latency == floor || (is_tagged && latency > floor),
-                "{latency:?}, {floor:?}"
-            );
+            assert!(latency == floor || (is_tagged && latency > floor), "{latency:?}, {floor:?}");
         }
     });
 }

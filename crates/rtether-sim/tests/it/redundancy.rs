@@ -16,10 +16,7 @@ const FRAME: Duration = Duration::from_ns(9_600);
 fn two_networks(stack: &Stack, redundancy: Redundancy) -> Plant {
     let mut plant = Plant::default();
     let first = plant.switch(plain_switch());
-    let second = plant.switch(Switch {
-        latency: US(50),
-        ..plain_switch()
-    });
+    let second = plant.switch(Switch { latency: US(50), ..plain_switch() });
     let [a, b] = [(); 2].map(|()| plant.station(stack.clone()));
     for station in [a, b] {
         plant.double(station, redundancy);
@@ -48,15 +45,9 @@ fn the_first_copy_is_taken_and_the_second_discarded() {
     let record = two_networks(&Stack::Zero, Redundancy::Prp).run(10);
     let stream = &record.streams[0];
     assert_eq!((stream.latency.count, stream.dropped), (10, 0));
-    assert_eq!(
-        (stream.latency.min, stream.latency.max),
-        (FRAME * 2, FRAME * 2)
-    );
+    assert_eq!((stream.latency.min, stream.latency.max), (FRAME * 2, FRAME * 2));
     assert_eq!(record.nodes[A].copied, 10);
-    assert_eq!(
-        (record.nodes[B].arrived, record.nodes[B].filtered),
-        (20, 10)
-    );
+    assert_eq!((record.nodes[B].arrived, record.nodes[B].filtered), (20, 10));
     // A sequence number of one octet instead of the trailer of six.
     let afdx = two_networks(&Stack::Zero, Redundancy::Afdx).run(10);
     let five_octets = Duration::from_ns(5 * 80);
@@ -103,14 +94,8 @@ fn stations_in_one_network_take_part() {
     plant.join(NodeId(0), c, 100);
     let [a, b] = [A, B].map(|node| NodeId(u32::try_from(node).unwrap()));
     plant.flows = vec![
-        Flow {
-            start: US(200),
-            ..periodic("from one", c, b)
-        },
-        Flow {
-            start: US(400),
-            ..periodic("to one", a, c)
-        },
+        Flow { start: US(200), ..periodic("from one", c, b) },
+        Flow { start: US(400), ..periodic("to one", a, c) },
     ];
     let record = plant.run(10);
     let five_sizes = FRAME - Duration::from_ns(6 * 80);
@@ -129,10 +114,7 @@ fn a_group_without_a_switch_gets_both_copies() {
     }
     plant.join(a, b, 100);
     plant.join(a, b, 100);
-    plant.flow(Flow {
-        delivery: Delivery::Multicast,
-        ..periodic("f", a, b)
-    });
+    plant.flow(Flow { delivery: Delivery::Multicast, ..periodic("f", a, b) });
     plant.network.links[0].errors_per_billion = 1_000_000_000;
     let record = plant.run(10);
     assert_eq!(record.nodes[0].copied, 10);
@@ -148,10 +130,7 @@ fn answers_groups_and_messages_pass_both_networks() {
     // By hand: a stack of 10 us takes the first copy only.
     let stack = Stack::IpRate { service: US(10) };
     let mut plant = two_networks(&stack, Redundancy::Prp);
-    plant.flows[0].reply = Some(Reply {
-        payload: Bytes::new(60),
-        after: US(5),
-    });
+    plant.flows[0].reply = Some(Reply { payload: Bytes::new(60), after: US(5) });
     plant.network.links[0].errors_per_billion = 1_000_000_000;
     let record = plant.run(10);
     let stream = &record.streams[0];
@@ -191,11 +170,7 @@ fn a_layer_drives_one_port() {
     if let NodeKind::EndStation(own) = &mut plant.network.nodes[A].kind {
         own.layer = Some(Box::default());
     }
-    let config = Config {
-        seed: 1,
-        warmup: Duration::ZERO,
-        bucket: Duration::ZERO,
-    };
+    let config = Config { seed: 1, warmup: Duration::ZERO, bucket: Duration::ZERO };
     let refused = Simulation::new(&plant.network, &plant.flows, &config).err();
     assert!(matches!(refused, Some(BuildError::Layer { .. })));
 }

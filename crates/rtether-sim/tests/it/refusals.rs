@@ -12,11 +12,7 @@ use crate::support::two_stations;
 fn reason(change: impl FnOnce(&mut Flow)) -> String {
     let mut plant = two_stations(&Stack::Zero);
     change(&mut plant.flows[0]);
-    let config = Config {
-        seed: 1,
-        warmup: Duration::ZERO,
-        bucket: Duration::ZERO,
-    };
+    let config = Config { seed: 1, warmup: Duration::ZERO, bucket: Duration::ZERO };
     match Simulation::new(&plant.network, &plant.flows, &config) {
         Ok(_) => "none".into(),
         Err(error) => error.to_string(),
@@ -30,10 +26,7 @@ fn traffic(traffic: Traffic) -> String {
 fn bulk(change: impl FnOnce(&mut Bulk)) -> String {
     let mut bulk = Bulk {
         transfers: Vec::new(),
-        bursts: Some(Bursts {
-            size: Bytes::new(1),
-            mean_gap: Some(Duration::from_ms(1)),
-        }),
+        bursts: Some(Bursts { size: Bytes::new(1), mean_gap: Some(Duration::from_ms(1)) }),
         rate: None,
         tcp: TcpParameters::default(),
     };
@@ -49,38 +42,23 @@ fn refused(reason: &str) -> String {
 fn times_of_zero_are_refused() {
     // Oracle: flows that would release endlessly at one instant, by hand.
     let zero = Duration::ZERO;
-    let periodic = Traffic::Periodic {
-        period: zero,
-        phase: Phase::Fixed(zero),
-        release_jitter: zero,
-    };
+    let periodic =
+        Traffic::Periodic { period: zero, phase: Phase::Fixed(zero), release_jitter: zero };
     assert_eq!(traffic(periodic), refused("its period is zero"));
     let flood = Traffic::Flood { interval: zero };
     assert_eq!(traffic(flood), refused("its interval is zero"));
-    let sporadic = Traffic::Sporadic {
-        min_gap: zero,
-        mean_gap: zero,
-        burst: 1,
-    };
+    let sporadic = Traffic::Sporadic { min_gap: zero, mean_gap: zero, burst: 1 };
     assert_eq!(traffic(sporadic), refused("its mean gap is zero"));
-    let poisson = Traffic::Poisson {
-        mean_interval: zero,
-    };
+    let poisson = Traffic::Poisson { mean_interval: zero };
     assert_eq!(traffic(poisson), refused("its mean gap is zero"));
     let adaptive = |timeout| {
         reason(|flow| {
             let pause = Duration::ZERO;
             flow.traffic = Traffic::Adaptive { pause, timeout };
-            flow.reply = Some(Reply {
-                payload: Bytes::new(60),
-                after: Duration::ZERO,
-            });
+            flow.reply = Some(Reply { payload: Bytes::new(60), after: Duration::ZERO });
         })
     };
-    assert_eq!(
-        adaptive(zero),
-        refused("the timeout of its requests is zero")
-    );
+    assert_eq!(adaptive(zero), refused("the timeout of its requests is zero"));
     assert_eq!(adaptive(Duration::from_ms(1)), "none");
 }
 
@@ -89,17 +67,11 @@ fn files_that_make_no_sense_are_refused() {
     assert_eq!(bulk(|_| {}), "none");
     let bursts = |size, gap| {
         bulk(|bulk| {
-            bulk.bursts = Some(Bursts {
-                size: Bytes::new(size),
-                mean_gap: gap,
-            });
+            bulk.bursts = Some(Bursts { size: Bytes::new(size), mean_gap: gap });
         })
     };
     assert_eq!(bursts(0, None), refused("its files are empty"));
-    assert_eq!(
-        bursts(1, Some(Duration::ZERO)),
-        refused("the mean gap of its files is zero")
-    );
+    assert_eq!(bursts(1, Some(Duration::ZERO)), refused("the mean gap of its files is zero"));
     assert_eq!(
         bulk(|bulk| bulk.rate = Some(BitRate::from_bps(0))),
         refused("the rate of its application is zero")
@@ -112,39 +84,15 @@ fn unusable_parameters_of_connections_are_refused() {
     let plain = TcpParameters::default();
     let zero = Duration::ZERO;
     for (tcp, expected) in [
+        (TcpParameters { segment: Bytes::ZERO, ..plain }, "the MSS is zero"),
+        (TcpParameters { window: Bytes::ZERO, ..plain }, "the receive window is zero"),
         (
-            TcpParameters {
-                segment: Bytes::ZERO,
-                ..plain
-            },
-            "the MSS is zero",
-        ),
-        (
-            TcpParameters {
-                window: Bytes::ZERO,
-                ..plain
-            },
-            "the receive window is zero",
-        ),
-        (
-            TcpParameters {
-                ack_every: 0,
-                ..plain
-            },
+            TcpParameters { ack_every: 0, ..plain },
             "the number of segments per acknowledgement is zero",
         ),
+        (TcpParameters { min_rto: zero, ..plain }, "the RTO floor is zero"),
         (
-            TcpParameters {
-                min_rto: zero,
-                ..plain
-            },
-            "the RTO floor is zero",
-        ),
-        (
-            TcpParameters {
-                min_rto: Duration::from_secs(61),
-                ..plain
-            },
+            TcpParameters { min_rto: Duration::from_secs(61), ..plain },
             "the RTO floor is above the ceiling",
         ),
     ] {

@@ -17,10 +17,7 @@ fn around_a_router(queue: u32) -> (Plant, [NodeId; 4]) {
     let mut plant = Plant::default();
     let router = plant.switch(Switch {
         router: Some(Router {
-            cost: Cost {
-                base: US(20),
-                per_octet: Duration::from_ns(10),
-            },
+            cost: Cost { base: US(20), per_octet: Duration::from_ns(10) },
             unknown: Duration::ZERO,
             jitter: Duration::ZERO,
             queue,
@@ -76,11 +73,8 @@ fn a_packet_that_finds_the_queue_full_is_lost() {
 #[test]
 fn a_packet_to_several_ports_is_decided_about_once() {
     let (mut plant, [a, b, c, d]) = around_a_router(10);
-    let flow = Flow {
-        delivery: Delivery::Multicast,
-        listeners: vec![b, c, d],
-        ..periodic("all", a, b)
-    };
+    let flow =
+        Flow { delivery: Delivery::Multicast, listeners: vec![b, c, d], ..periodic("all", a, b) };
     plant.flow(flow);
     let record = plant.run(10);
     let each = FRAME * 2 + Duration::from_ns(21_060);
@@ -101,9 +95,7 @@ fn larger_packets_cost_more() {
 #[test]
 fn a_cost_in_a_range_is_drawn_for_each_packet() {
     let (mut plant, [a, b, ..]) = around_a_router(10);
-    let NodeKind::Switch(switch) = &mut plant.network.nodes[0].kind else {
-        panic!()
-    };
+    let NodeKind::Switch(switch) = &mut plant.network.nodes[0].kind else { panic!() };
     switch.router.as_mut().unwrap().jitter = US(15);
     plant.flow(periodic("a", a, b));
     let latency = &plant.run(10_000).streams[0].latency;
@@ -129,11 +121,6 @@ fn what_passes_only_a_switch_does_not_wait_for_the_router() {
     plant.flow(periodic("through", b, c));
     plant.flow(periodic("out", first, d)).start = US(500);
     let cost = Duration::from_ns(21_060);
-    let expected = [
-        FRAME * 2,
-        FRAME * 3 + cost,
-        FRAME * 2 + cost * 2,
-        FRAME * 3 + cost,
-    ];
+    let expected = [FRAME * 2, FRAME * 3 + cost, FRAME * 2 + cost * 2, FRAME * 3 + cost];
     assert_eq!(latencies(&plant.run(10)), expected);
 }

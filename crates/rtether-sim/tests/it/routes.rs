@@ -17,10 +17,7 @@ const FRAME: Duration = Duration::from_ns(9_120);
 const GAP: Duration = Duration::from_ns(960);
 
 const fn at(node: u32, port: u16) -> PortId {
-    PortId {
-        node: NodeId(node),
-        port,
-    }
+    PortId { node: NodeId(node), port }
 }
 
 /// Four switches in a ring, nodes 0 to 3, each with a station, nodes 4 to 7, at port 2. Port 0 leads
@@ -79,10 +76,7 @@ fn streams_of_one_pair_of_stations_part() {
 fn answers_take_the_route_back() {
     let mut plant = ring();
     plant.flows[0].routes = vec![long_way()];
-    plant.flows[0].reply = Some(Reply {
-        payload: Bytes::new(60),
-        after: Duration::ZERO,
-    });
+    plant.flows[0].reply = Some(Reply { payload: Bytes::new(60), after: Duration::ZERO });
     let record = plant.run(10);
     assert_eq!(record.streams[0].latency.max, FRAME * 10);
     assert_eq!([sent(&record, at(0, 0)), sent(&record, at(1, 0))], [0; 2]);
@@ -92,10 +86,7 @@ fn answers_take_the_route_back() {
 fn acknowledgements_of_tcp_take_the_route_back() {
     let mut plant = ring();
     plant.flows[0].traffic = Traffic::Bulk(Bulk {
-        transfers: vec![Transfer {
-            start: Duration::ZERO,
-            size: Some(Bytes::new(20_000)),
-        }],
+        transfers: vec![Transfer { start: Duration::ZERO, size: Some(Bytes::new(20_000)) }],
         bursts: None,
         rate: None,
         tcp: TcpParameters::default(),
@@ -152,10 +143,7 @@ fn a_switch_beside_the_route_drops_what_a_hub_repeats() {
     plant.flow(flow);
     let record = plant.run(10);
     let stream = &record.streams[0];
-    assert_eq!(
-        (stream.released, stream.delivered, stream.dropped),
-        (10, 10, 0)
-    );
+    assert_eq!((stream.released, stream.delivered, stream.dropped), (10, 10, 0));
     assert_eq!(sent(&record, at(3, 1)), 0);
 }
 
@@ -164,10 +152,7 @@ fn a_switch_beside_the_route_drops_what_a_hub_repeats() {
 fn a_vlan_leads_where_the_shortest_path_leaves_it() {
     let mut plant = ring();
     let vid = |number| Vid::new(number).unwrap();
-    let trunk = |allowed: Vec<Vid>| PortVlan::Trunk {
-        allowed: Some(allowed),
-        native: None,
-    };
+    let trunk = |allowed: Vec<Vid>| PortVlan::Trunk { allowed: Some(allowed), native: None };
     for switch in 0..4 {
         for port in 0..3 {
             plant.vlan(NodeId(switch), port, trunk(vec![vid(10), vid(20)]));
@@ -175,10 +160,7 @@ fn a_vlan_leads_where_the_shortest_path_leaves_it() {
     }
     plant.vlan(NodeId(0), 0, trunk(vec![vid(20)]));
     plant.flows[0].tag = tag(0, 10);
-    plant.flows[0].reply = Some(Reply {
-        payload: Bytes::new(60),
-        after: Duration::ZERO,
-    });
+    plant.flows[0].reply = Some(Reply { payload: Bytes::new(60), after: Duration::ZERO });
     let mut other = periodic("other", NodeId(6), NodeId(7));
     other.tag = tag(0, 20);
     plant.flow(other);
@@ -206,19 +188,13 @@ fn broken_routes_are_refused() {
         let mut plant = ring();
         plant.flows[0].routes = vec![long_way()];
         change(&mut plant);
-        let config = Config {
-            seed: 1,
-            warmup: Duration::ZERO,
-            bucket: Duration::ZERO,
-        };
+        let config = Config { seed: 1, warmup: Duration::ZERO, bucket: Duration::ZERO };
         match Simulation::new(&plant.network, &plant.flows, &config) {
             Err(BuildError::NoRoute { reason, .. }) => reason,
             _ => panic!("it is refused"),
         }
     };
-    let broken = |node, port| RouteError::Broken {
-        port: at(node, port),
-    };
+    let broken = |node, port| RouteError::Broken { port: at(node, port) };
     let reason = refused(|plant| plant.network.links[3].standby = true);
     assert_eq!(reason, broken(0, 1));
     let reason = refused(|plant| plant.flows[0].routes[0][2] = at(2, 0));
@@ -237,16 +213,10 @@ fn broken_routes_are_refused() {
 fn an_emulation_refuses_routes_through_a_loop() {
     let mut plant = ring();
     plant.flows[0].routes = vec![long_way()];
-    let setup = Setup {
-        groups: &plant.flows,
-        ..Setup::new(&plant.network, 1)
-    };
+    let setup = Setup { groups: &plant.flows, ..Setup::new(&plant.network, 1) };
     let refusal = Emulation::new(&setup).err();
     assert!(matches!(refusal, Some(EmulationError::Route { .. })));
     plant.network.links[0].standby = true;
-    let setup = Setup {
-        groups: &plant.flows,
-        ..Setup::new(&plant.network, 1)
-    };
+    let setup = Setup { groups: &plant.flows, ..Setup::new(&plant.network, 1) };
     assert!(Emulation::new(&setup).is_ok(), "it is the only way");
 }

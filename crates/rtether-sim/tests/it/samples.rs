@@ -34,9 +34,8 @@ impl Case {
     fn draw(dice: &mut Dice) -> Self {
         let mut plant = Plant::default();
         let switch = plant.switch(plain_switch());
-        let stations: Vec<NodeId> = (0..dice.between(2, 4))
-            .map(|_| plant.station(Stack::Zero))
-            .collect();
+        let stations: Vec<NodeId> =
+            (0..dice.between(2, 4)).map(|_| plant.station(Stack::Zero)).collect();
         for station in &stations {
             plant.join(switch, *station, dice.pick(&[10, 100]));
         }
@@ -44,10 +43,7 @@ impl Case {
         let is_reliable = dice.chance(60);
         let mut flow = periodic("topic", stations[0], stations[1]);
         flow.listeners = stations[1..].to_vec();
-        flow.encapsulation = Encapsulation::Rtps {
-            version,
-            is_reliable,
-        };
+        flow.encapsulation = Encapsulation::Rtps { version, is_reliable };
         flow.payload = Bytes::new(dice.between(8, 1_300));
         let period = Duration::from_us(dice.time(3_000, 40_000));
         flow.traffic = Traffic::periodic(period, Phase::Fixed(Duration::ZERO));
@@ -61,14 +57,7 @@ impl Case {
         }
         let habits = stations[1..].iter().map(|_| habit(dice)).collect();
         let leaves = dice.chance(50);
-        Self {
-            plant,
-            version,
-            is_reliable,
-            has_errors,
-            habits,
-            leaves,
-        }
+        Self { plant, version, is_reliable, has_errors, habits, leaves }
     }
 
     fn run(&self, seed: u64) -> Record {
@@ -104,10 +93,7 @@ fn check(seed: u64) -> SampleRecord {
     let mut sum = SampleRecord::default();
     for (stream, habit) in record.streams.iter().zip(&case.habits) {
         let samples = stream.samples.expect("a topic");
-        let said = format!(
-            "seed {seed}: {samples:?}, {habit:?}, {:?}",
-            case.plant.flows[0]
-        );
+        let said = format!("seed {seed}: {samples:?}, {habit:?}, {:?}", case.plant.flows[0]);
         assert_eq!(samples.accounted(), samples.written, "{said}");
         // What is lost right before a good-bye is not known to the reader; its queue is looked at. In
         // RTPS 1.0 a manager only reports that the talker is gone, which may be a mistake: what the
@@ -121,11 +107,7 @@ fn check(seed: u64) -> SampleRecord {
             assert_eq!(samples.lost, 0, "{said}");
         }
         if habit.is_none() {
-            assert_eq!(
-                samples.replaced + samples.rejected + samples.filtered,
-                0,
-                "{said}"
-            );
+            assert_eq!(samples.replaced + samples.rejected + samples.filtered, 0, "{said}");
         }
         sum.merge(&samples);
     }
@@ -161,8 +143,6 @@ fn every_sample_has_one_figure_in_simulation() {
     assert!(written > 10_000, "{written}");
     // No flow has a lifespan.
     assert_eq!(expired, 0);
-    let all = [
-        taken, lost, rejected, replaced, filtered, not_owed, under_way,
-    ];
+    let all = [taken, lost, rejected, replaced, filtered, not_owed, under_way];
     assert!(all.iter().all(|one| *one > 0), "each happens: {sum:?}");
 }

@@ -103,10 +103,7 @@ fn an_idle_port_is_asked_about_each_frame() {
         (2, arrival + NS(122_080)),
         (1, NS(8_064) + NS(326_400) + NS(80_640)),
     ];
-    let found = times
-        .0
-        .iter()
-        .map(|&(flow, time)| (flow, time.since_start()));
+    let found = times.0.iter().map(|&(flow, time)| (flow, time.since_start()));
     assert_eq!(found.collect::<Vec<_>>(), expected);
 }
 

@@ -61,10 +61,7 @@ fn other_flows_of_the_station_pass_frames_that_are_held() {
     assert_eq!(held.streams[1].latency.max, FRAME * 2 + WIRE - US(3));
     plant.flows[0].gap = None;
     let together = plant.run(1);
-    assert_eq!(
-        together.streams[1].latency.max,
-        FRAME * 2 + WIRE * 3 - US(3)
-    );
+    assert_eq!(together.streams[1].latency.max, FRAME * 2 + WIRE * 3 - US(3));
 }
 
 #[test]
@@ -90,10 +87,7 @@ fn a_station_holds_a_thousand_frames_and_drops_the_others() {
     let sent = sent.unwrap().sent;
     assert!((30..=31).contains(&sent), "{sent} sent");
     assert_eq!(talker.in_stack, u64::from(Flow::HELD_MAX));
-    assert_eq!(
-        talker.stack_dropped,
-        talker.released - sent - talker.in_stack
-    );
+    assert_eq!(talker.stack_dropped, talker.released - sent - talker.in_stack);
     assert_eq!(record.streams[0].dropped, talker.stack_dropped);
 }
 
@@ -103,11 +97,7 @@ fn gaps_that_cannot_be_kept_are_refused() {
         let mut plant = two_stations(&Stack::Zero);
         plant.flows[0].gap = Some(US(100));
         change(&mut plant);
-        let config = Config {
-            seed: 1,
-            warmup: Duration::ZERO,
-            bucket: Duration::ZERO,
-        };
+        let config = Config { seed: 1, warmup: Duration::ZERO, bucket: Duration::ZERO };
         match Simulation::new(&plant.network, &plant.flows, &config) {
             Err(BuildError::Traffic { reason, .. }) => Some(reason),
             _ => None,
@@ -116,10 +106,7 @@ fn gaps_that_cannot_be_kept_are_refused() {
     let back = Some("its listeners send frames back, and a gap is for one way");
     assert_eq!(refused(|_| {}), None);
     let reply = |plant: &mut Plant| {
-        plant.flows[0].reply = Some(Reply {
-            payload: Bytes::new(1),
-            after: Duration::ZERO,
-        });
+        plant.flows[0].reply = Some(Reply { payload: Bytes::new(1), after: Duration::ZERO });
     };
     assert_eq!(refused(reply), back);
     let zero = |plant: &mut Plant| plant.flows[0].gap = Some(Duration::ZERO);
@@ -140,11 +127,7 @@ fn gaps_that_cannot_be_kept_are_refused() {
     let busy = |plant: &mut Plant| {
         let talker = plant.flows[0].talker;
         if let NodeKind::EndStation(station) = &mut plant.network.nodes[talker.index()].kind {
-            station.tasks = Some(Tasks {
-                message: US(1),
-                segment: US(1),
-                messages_first: false,
-            });
+            station.tasks = Some(Tasks { message: US(1), segment: US(1), messages_first: false });
         }
     };
     let layer = Some("its station has tasks, or queues or a smoother above its port");

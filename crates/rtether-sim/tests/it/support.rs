@@ -35,19 +35,13 @@ pub(crate) fn periodic(name: &str, talker: NodeId, listener: NodeId) -> Flow {
 /// A tag, ready for [`Flow::tag`].
 #[allow(clippy::unnecessary_wraps, reason = "assigned to an optional field")]
 pub(crate) fn tag(pcp: u8, vid: u16) -> Option<Tag> {
-    Some(Tag {
-        pcp: Pcp::new(pcp).unwrap(),
-        vid: Vid::new(vid).unwrap(),
-    })
+    Some(Tag { pcp: Pcp::new(pcp).unwrap(), vid: Vid::new(vid).unwrap() })
 }
 
 impl Plant {
     pub(crate) fn station(&mut self, stack: Stack) -> NodeId {
         let name = format!("s{}", self.network.nodes.len());
-        let station = EndStation {
-            driver_queue: Bytes::new(1_518_000),
-            ..EndStation::new(stack)
-        };
+        let station = EndStation { driver_queue: Bytes::new(1_518_000), ..EndStation::new(stack) };
         self.network.add(name, NodeKind::EndStation(station))
     }
 
@@ -58,10 +52,7 @@ impl Plant {
 
     pub(crate) fn hub(&mut self, mbps: u64, delay: Duration) -> NodeId {
         let name = format!("hub{}", self.network.nodes.len());
-        let hub = Hub {
-            delay,
-            ..Hub::new(BitRate::from_mbps(mbps), 0)
-        };
+        let hub = Hub { delay, ..Hub::new(BitRate::from_mbps(mbps), 0) };
         self.network.add(name, NodeKind::Hub(hub))
     }
 
@@ -83,11 +74,7 @@ impl Plant {
     }
 
     pub(crate) fn simulation(&self, seed: u64) -> Simulation {
-        let config = Config {
-            seed,
-            warmup: Duration::ZERO,
-            bucket: Duration::ZERO,
-        };
+        let config = Config { seed, warmup: Duration::ZERO, bucket: Duration::ZERO };
         Simulation::new(&self.network, &self.flows, &config).unwrap()
     }
 

@@ -63,17 +63,13 @@ impl Bottleneck {
         }
         let frame = wire::MIN_FRAME.max(wire::HEADER + ip_packet + wire::FCS);
         let start = self.departures.back().map_or(now, |at| (*at).max(now));
-        self.departures
-            .push_back(start + wire::occupancy(frame, self.wire.rate));
+        self.departures.push_back(start + wire::occupancy(frame, self.wire.rate));
         let arrival = start + wire::wire_time(frame, self.wire.rate) + self.wire.delay;
         if self.chance(self.wire.loss_ppm) {
             return [None; 2];
         }
         let copy = self.chance(self.wire.duplication_ppm);
-        [
-            Some(self.held_back(arrival)),
-            copy.then(|| self.held_back(arrival)),
-        ]
+        [Some(self.held_back(arrival)), copy.then(|| self.held_back(arrival))]
     }
 
     fn chance(&mut self, ppm: u64) -> bool {
@@ -98,10 +94,7 @@ pub(crate) struct Agenda<T> {
 
 impl<T> Agenda<T> {
     pub(crate) fn new() -> Self {
-        Self {
-            entries: BTreeMap::new(),
-            count: 0,
-        }
+        Self { entries: BTreeMap::new(), count: 0 }
     }
 
     pub(crate) fn push(&mut self, at: Instant, what: T) {

@@ -56,14 +56,7 @@ const TIME: Duration = Duration::from_secs(10);
 impl Case {
     fn wires(&self) -> (Wire, Wire) {
         let clean = Wire::new(BitRate::from_mbps(self.rate_mbps), self.delay);
-        (
-            Wire {
-                queue: self.queue,
-                loss_ppm: self.loss_ppm,
-                ..clean
-            },
-            clean,
-        )
+        (Wire { queue: self.queue, loss_ppm: self.loss_ppm, ..clean }, clean)
     }
 
     /// Returns the octets that our receiver delivered in [`TIME`].
@@ -85,19 +78,13 @@ impl Case {
         pair.sender.write(Instant::ZERO, Bytes::new(1 << 50));
         pair.run(Instant::ZERO + TIME);
         let silence = pair.silence.until(Instant::ZERO + TIME);
-        Outcome {
-            octets: pair.receiver.delivered().get(),
-            silence,
-        }
+        Outcome { octets: pair.receiver.delivered().get(), silence }
     }
 
     /// Returns the octets that the application of `smoltcp` read in [`TIME`].
     fn theirs(&self, seed: u64) -> Outcome {
         let (forward, backward) = self.wires();
-        let mut wires = [
-            Bottleneck::new(forward, seed),
-            Bottleneck::new(backward, !seed),
-        ];
+        let mut wires = [Bottleneck::new(forward, seed), Bottleneck::new(backward, !seed)];
         let mut nodes = [
             Node::new(1, self.window, self.control, seed),
             Node::new(2, self.window, self.control, !seed),
@@ -125,20 +112,15 @@ impl Case {
             now = next;
         }
         let silence = nodes[1].silence.until(Instant::ZERO + TIME);
-        Outcome {
-            octets: nodes[1].octets_read,
-            silence,
-        }
+        Outcome { octets: nodes[1].octets_read, silence }
     }
 
     /// Returns the sum over the seeds.
     fn all(&self, run: impl Fn(&Self, u64) -> Outcome) -> Outcome {
-        (1..=self.seeds)
-            .map(|seed| run(self, seed))
-            .fold(Outcome::default(), |sum, one| Outcome {
-                octets: sum.octets + one.octets,
-                silence: sum.silence + one.silence,
-            })
+        (1..=self.seeds).map(|seed| run(self, seed)).fold(Outcome::default(), |sum, one| Outcome {
+            octets: sum.octets + one.octets,
+            silence: sum.silence + one.silence,
+        })
     }
 }
 
@@ -157,21 +139,11 @@ const BASE: Case = Case {
 };
 
 fn saturated(name: &'static str, recorded: [u64; 2]) -> Case {
-    Case {
-        name,
-        recorded,
-        ..BASE
-    }
+    Case { name, recorded, ..BASE }
 }
 
 fn limited(name: &'static str, window: u32, delay_ms: i64, recorded: [u64; 2]) -> Case {
-    Case {
-        name,
-        window,
-        delay: Duration::from_ms(delay_ms),
-        recorded,
-        ..BASE
-    }
+    Case { name, window, delay: Duration::from_ms(delay_ms), recorded, ..BASE }
 }
 
 /// Slow start overshoots the queue once and loses many segments of one window. Reno waits for its
@@ -197,24 +169,13 @@ fn lossy(
     bands: [RangeInclusive<u64>; 2],
     recorded: [u64; 2],
 ) -> Case {
-    Case {
-        name,
-        loss_ppm,
-        delay: Duration::from_ms(5),
-        seeds: 8,
-        bands,
-        recorded,
-        ..BASE
-    }
+    Case { name, loss_ppm, delay: Duration::from_ms(5), seeds: 8, bands, recorded, ..BASE }
 }
 
 fn cases() -> [Case; 11] {
     [
         saturated("long queue", [94_825, 94_813]),
-        Case {
-            rate_mbps: 1_000,
-            ..saturated("long queue, 1 Gbit/s", [948_202, 948_081])
-        },
+        Case { rate_mbps: 1_000, ..saturated("long queue, 1 Gbit/s", [948_202, 948_081]) },
         Case {
             control: CongestionControl::None,
             ..saturated("long queue, no control", [94_924, 94_913])
@@ -224,24 +185,9 @@ fn cases() -> [Case; 11] {
         limited("window 32768, 10 ms", 32_768, 5, [24_872, 24_815]),
         tail_drop("tail drop 40, 2 ms", 40, [93_218, 84_872]),
         tail_drop("tail drop 100, 2 ms", 100, [91_438, 84_888]),
-        lossy(
-            "loss 0.1 %, 10 ms",
-            1_000,
-            [950..=1_100, 950..=1_050],
-            [29_835, 29_720],
-        ),
-        lossy(
-            "loss 1 %, 10 ms",
-            10_000,
-            [1_500..=2_300, 950..=1_200],
-            [8_479, 4_484],
-        ),
-        lossy(
-            "loss 5 %, 10 ms",
-            50_000,
-            [2_500..=4_000, 900..=1_300],
-            [1_437, 441],
-        ),
+        lossy("loss 0.1 %, 10 ms", 1_000, [950..=1_100, 950..=1_050], [29_835, 29_720]),
+        lossy("loss 1 %, 10 ms", 10_000, [1_500..=2_300, 950..=1_200], [8_479, 4_484]),
+        lossy("loss 5 %, 10 ms", 50_000, [2_500..=4_000, 900..=1_300], [1_437, 441]),
     ]
 }
 
@@ -257,21 +203,10 @@ fn compare(case: &Case) -> (String, Option<String>) {
         "{:<24}{ours:>8}{theirs:>9}{:>7}{silent:>8}{silent_theirs:>9}{:>7}",
         case.name, ratios[0], ratios[1]
     );
-    let complaint = if case
-        .bands
-        .iter()
-        .zip(&ratios)
-        .any(|(band, ratio)| !band.contains(ratio))
-    {
-        Some(format!(
-            "{}: {ratios:?} outside {:?}",
-            case.name, case.bands
-        ))
+    let complaint = if case.bands.iter().zip(&ratios).any(|(band, ratio)| !band.contains(ratio)) {
+        Some(format!("{}: {ratios:?} outside {:?}", case.name, case.bands))
     } else if case.recorded != [ours, theirs] {
-        Some(format!(
-            "{}: [{ours}, {theirs}], recorded {:?}",
-            case.name, case.recorded
-        ))
+        Some(format!("{}: [{ours}, {theirs}], recorded {:?}", case.name, case.recorded))
     } else {
         None
     };
@@ -281,10 +216,7 @@ fn compare(case: &Case) -> (String, Option<String>) {
 #[test]
 fn throughput_agrees_with_smoltcp() {
     println!("{:<24}{:^24}{:^24}", "", "kbit/s", "without silences");
-    println!(
-        "{:<24}{:>8}{:>9}{:>7}{:>8}{:>9}{:>7}",
-        "", "ours", "smoltcp", "", "ms", "ms", ""
-    );
+    println!("{:<24}{:>8}{:>9}{:>7}{:>8}{:>9}{:>7}", "", "ours", "smoltcp", "", "ms", "ms", "");
     let mut complaints = vec![];
     for case in cases() {
         let (line, complaint) = compare(&case);

@@ -26,10 +26,7 @@ impl Ledger {
         if segment.len == 0 {
             return;
         }
-        let (start, end) = (
-            index(segment.seq),
-            index(segment.seq + u64::from(segment.len)),
-        );
+        let (start, end) = (index(segment.seq), index(segment.seq + u64::from(segment.len)));
         if self.arrived.len() < end {
             self.arrived.resize(end, false);
         }
@@ -58,11 +55,7 @@ impl Silence {
     /// Returns the sum up to `now`, including a silence that has not ended.
     pub(crate) fn until(&self, now: Instant) -> Duration {
         let gap = now - self.last;
-        if gap > Self::THRESHOLD {
-            self.total + gap
-        } else {
-            self.total
-        }
+        if gap > Self::THRESHOLD { self.total + gap } else { self.total }
     }
 }
 
@@ -99,9 +92,7 @@ impl Pair {
 
     pub(crate) fn transmit(&mut self) {
         while let Some(segment) = self.sender.poll_transmit(self.now) {
-            let arrivals = self
-                .forward
-                .offer(self.now, HEADERS + segment.payload_size());
+            let arrivals = self.forward.offer(self.now, HEADERS + segment.payload_size());
             for at in arrivals.into_iter().flatten() {
                 self.agenda.push(at, Arrival::AtReceiver(segment));
             }
@@ -117,11 +108,7 @@ impl Pair {
     /// Returns the time of the next event.
     pub(crate) fn next(&self) -> Option<Instant> {
         let timeouts = [self.sender.poll_timeout(), self.receiver.poll_timeout()];
-        timeouts
-            .into_iter()
-            .chain([self.agenda.next()])
-            .flatten()
-            .min()
+        timeouts.into_iter().chain([self.agenda.next()]).flatten().min()
     }
 
     /// Handles all events up to and at `until`.
@@ -157,11 +144,7 @@ impl Pair {
             let possible = u64::try_from(ledger.prefix).expect("sizes of a test");
             let statistics = self.receiver.statistics();
             if statistics.refused_ranges + statistics.refused_window == 0 {
-                assert_eq!(
-                    after.get(),
-                    possible,
-                    "delivered what did not arrive, or too little"
-                );
+                assert_eq!(after.get(), possible, "delivered what did not arrive, or too little");
             } else {
                 assert!(after.get() <= possible, "delivered what did not arrive");
             }
@@ -172,15 +155,9 @@ impl Pair {
         assert_eq!(self.sender.invariants(), Ok(()));
         assert_eq!(self.receiver.invariants(), Ok(()));
         if self.sender.state() == State::Done {
-            assert!(
-                self.receiver.is_done(),
-                "the sender is done before the receiver"
-            );
+            assert!(self.receiver.is_done(), "the sender is done before the receiver");
         }
         let acked = self.sender.statistics().bytes_acked;
-        assert!(
-            acked <= self.receiver.delivered(),
-            "acknowledged before delivered"
-        );
+        assert!(acked <= self.receiver.delivered(), "acknowledged before delivered");
     }
 }

@@ -41,11 +41,7 @@ fn configs() -> impl Strategy<Value = Config> {
                 } else {
                     CongestionControl::None
                 },
-                counting: if octets {
-                    Counting::Octets
-                } else {
-                    Counting::Acknowledgements
-                },
+                counting: if octets { Counting::Octets } else { Counting::Acknowledgements },
                 nagle,
                 reassembly_ranges: ranges,
                 ..Config::default()
@@ -107,11 +103,7 @@ proptest! {
 #[test]
 fn rare_paths_are_visited() {
     // Make sure that the properties covered the code they are about.
-    let mut config = Config {
-        max_retries: 1_000,
-        reassembly_ranges: 4,
-        ..Config::default()
-    };
+    let mut config = Config { max_retries: 1_000, reassembly_ranges: 4, ..Config::default() };
     let mut wire = Wire::new(BitRate::from_mbps(100), Duration::from_ms(5));
     wire.loss_ppm = 50_000;
     wire.duplication_ppm = 20_000;
@@ -122,18 +114,9 @@ fn rare_paths_are_visited() {
     pair.sender.finish();
     pair.run(DEADLINE);
     let (sender, receiver) = (pair.sender.statistics(), pair.receiver.statistics());
-    assert!(
-        sender.timeouts > 0 && sender.fast_retransmits > 0,
-        "{sender:?}"
-    );
-    assert!(
-        sender.retransmissions > sender.timeouts + sender.fast_retransmits,
-        "{sender:?}"
-    );
-    assert!(
-        receiver.refused_ranges > 0 && receiver.duplicates > 0,
-        "{receiver:?}"
-    );
+    assert!(sender.timeouts > 0 && sender.fast_retransmits > 0, "{sender:?}");
+    assert!(sender.retransmissions > sender.timeouts + sender.fast_retransmits, "{sender:?}");
+    assert!(receiver.refused_ranges > 0 && receiver.duplicates > 0, "{receiver:?}");
     assert_eq!(pair.receiver.delivered(), Bytes::new(3_000_000));
 }
 

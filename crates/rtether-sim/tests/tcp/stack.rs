@@ -116,20 +116,13 @@ impl Node {
     }
 
     pub(crate) fn listen(&mut self) {
-        self.sockets
-            .get_mut::<tcp::Socket>(self.handle)
-            .listen(5001)
-            .expect("a fresh socket");
+        self.sockets.get_mut::<tcp::Socket>(self.handle).listen(5001).expect("a fresh socket");
     }
 
     pub(crate) fn connect(&mut self) {
         let socket = self.sockets.get_mut::<tcp::Socket>(self.handle);
         socket
-            .connect(
-                self.interface.context(),
-                (IpAddress::v4(10, 0, 0, 2), 5001),
-                49_152,
-            )
+            .connect(self.interface.context(), (IpAddress::v4(10, 0, 0, 2), 5001), 49_152)
             .expect("a fresh socket");
     }
 
@@ -146,16 +139,13 @@ impl Node {
             // Read before acknowledging, or the stack advertises a window reduced by the data just
             // received.
             let time = stack_time(now);
-            while self
-                .interface
-                .poll_ingress_single(time, &mut self.port, &mut self.sockets)
+            while self.interface.poll_ingress_single(time, &mut self.port, &mut self.sockets)
                 != PollIngressSingleResult::None
             {
                 moved |= self.application(now, writes);
             }
             moved |= self.application(now, writes);
-            self.interface
-                .poll_egress(time, &mut self.port, &mut self.sockets);
+            self.interface.poll_egress(time, &mut self.port, &mut self.sockets);
             let sent = self.port.sent.len() > before;
             effect |= moved || sent;
             if !moved && !sent {
@@ -179,17 +169,13 @@ impl Node {
         let socket = self.sockets.get_mut::<tcp::Socket>(self.handle);
         let mut moved = 0;
         while socket.can_recv() {
-            let read = socket
-                .recv(|data| (data.len(), data.len()))
-                .expect("can receive");
+            let read = socket.recv(|data| (data.len(), data.len())).expect("can receive");
             self.octets_read += u64::try_from(read).expect("sizes of a test");
             moved += read;
             self.silence.record(now);
         }
         while writes && socket.can_send() {
-            moved += socket
-                .send(|room| (room.len(), room.len()))
-                .expect("can send");
+            moved += socket.send(|room| (room.len(), room.len())).expect("can send");
         }
         moved > 0
     }

@@ -76,14 +76,9 @@ fn quantiles(values: &[i64]) -> Option<Quantiles> {
     let count = values.len();
     let points = SHARES.iter().map(|&per_million| {
         let rank = (count as u128 * u128::from(per_million)).div_ceil(u128::from(WHOLE));
-        let rank = usize::try_from(rank)
-            .unwrap_or(count)
-            .clamp(1, count.max(1));
+        let rank = usize::try_from(rank).unwrap_or(count).clamp(1, count.max(1));
         let value = values.get(rank - 1).copied()?;
-        Some(Quantile {
-            per_million,
-            value: Duration::from_ps(value),
-        })
+        Some(Quantile { per_million, value: Duration::from_ps(value) })
     });
     Quantiles::new(points.collect::<Option<Vec<_>>>()?).ok()
 }
@@ -125,10 +120,7 @@ mod tests {
         assert_eq!(fit.additions.max(), Duration::from_ms(1));
         let points = fit.additions.points();
         let before = points[points.len() - 3];
-        assert_eq!(
-            (before.per_million, before.value),
-            (999_000, Duration::ZERO)
-        );
+        assert_eq!((before.per_million, before.value), (999_000, Duration::ZERO));
     }
 
     #[test]
@@ -148,20 +140,14 @@ mod tests {
     #[test]
     fn nothing_measured_lies_below_a_steep_line() {
         // Oracle: the measured costs themselves. The medians alone would give a base below zero.
-        let steep = [
-            (64, [1_000, 1_100, 1_200]),
-            (1_500, [4_000, 60_000, 61_000]),
-        ];
+        let steep = [(64, [1_000, 1_100, 1_200]), (1_500, [4_000, 60_000, 61_000])];
         let steep = steep.map(|(size, ns)| (Bytes::new(size), ns.map(Duration::from_ns).to_vec()));
         let fit = fit(&steep).expect("there are values");
         assert!(!fit.cost.base.is_negative());
         for (size, values) in &steep {
             let least = fit.cost.of(*size);
             let most = least + fit.additions.max();
-            assert!(
-                values.iter().all(|value| (least..=most).contains(value)),
-                "{fit:?}"
-            );
+            assert!(values.iter().all(|value| (least..=most).contains(value)), "{fit:?}");
         }
     }
 

@@ -113,16 +113,12 @@ impl Row {
 
     /// Returns the costs of sending, of both ends.
     pub fn sends(&self) -> impl Iterator<Item = Duration> + '_ {
-        self.parts()
-            .flat_map(|parts| parts.send)
-            .map(Duration::from_ns)
+        self.parts().flat_map(|parts| parts.send).map(Duration::from_ns)
     }
 
     /// Returns the costs of receiving, of both ends.
     pub fn receives(&self) -> impl Iterator<Item = Duration> + '_ {
-        self.parts()
-            .flat_map(|parts| parts.receive)
-            .map(Duration::from_ns)
+        self.parts().flat_map(|parts| parts.receive).map(Duration::from_ns)
     }
 
     fn parts(&self) -> impl Iterator<Item = Parts> + '_ {

@@ -49,11 +49,7 @@ impl Render for Calibration {
             || "ordinary priority; see `rtether doctor --for realtime`".to_owned(),
             |priority| format!("SCHED_FIFO {priority}"),
         );
-        let awake = if self.is_awake {
-            ", cores kept awake"
-        } else {
-            ""
-        };
+        let awake = if self.is_awake { ", cores kept awake" } else { "" };
         let head = format!(
             "{}, Linux {}, {priority}, one request every {}{awake}\n",
             self.host,
@@ -89,28 +85,15 @@ impl Render for Calibration {
             .file("payload_bytes", |(row, ..)| row.size)
             .file("part", |(_, part, _)| *part)
             .file("count", |(.., of)| of.count);
-        let names = [
-            "min_ns",
-            "median_ns",
-            "mean_ns",
-            "p90_ns",
-            "p99_ns",
-            "p99_9_ns",
-            "max_ns",
-        ];
+        let names = ["min_ns", "median_ns", "mean_ns", "p90_ns", "p99_ns", "p99_9_ns", "max_ns"];
         let table = names
             .into_iter()
             .enumerate()
-            .fold(table, |table, (index, name)| {
-                table.file(name, |(.., of)| figures(of)[index].1)
-            });
+            .fold(table, |table, (index, name)| table.file(name, |(.., of)| figures(of)[index].1));
         let names = ["stalled", "stalls", "lost", "unstamped"];
-        let table = names
-            .into_iter()
-            .enumerate()
-            .fold(table, |table, (index, name)| {
-                table.file(name, |(row, ..)| counters(row)[index].1)
-            });
+        let table = names.into_iter().enumerate().fold(table, |table, (index, name)| {
+            table.file(name, |(row, ..)| counters(row)[index].1)
+        });
         table.done()
     }
 
@@ -140,18 +123,11 @@ fn combinations(rows: &[Row]) -> Table {
         .amount("B", |(row, _)| row.size)
         .amount("samples", |(row, _)| row.measured.round_trips.len())
         .rank(2);
-    let table = columns
-        .into_iter()
-        .fold(table, |table, (title, part, pick)| {
-            let rank = if title == "RTT p50" { 0 } else { 3 };
-            table
-                .amount(title, |(_, parts)| parts[part].as_ref().map(pick))
-                .rank(rank)
-        });
-    table
-        .amount("stalled", |(row, _)| row.measured.stalled)
-        .rank(1)
-        .done()
+    let table = columns.into_iter().fold(table, |table, (title, part, pick)| {
+        let rank = if title == "RTT p50" { 0 } else { 3 };
+        table.amount(title, |(_, parts)| parts[part].as_ref().map(pick)).rank(rank)
+    });
+    table.amount("stalled", |(row, _)| row.measured.stalled).rank(1).done()
 }
 
 /// Returns all distributions as one JSON document, schema `rtether.calibrate/1`.

@@ -19,9 +19,9 @@ pub fn yaml(calibration: &Calibration, name: &str) -> String {
         || "at ordinary priority".to_owned(),
         |priority| format!("under SCHED_FIFO at priority {priority}"),
     );
-    let cores = calibration.cores.map_or_else(String::new, |[near, far]| {
-        format!(", on cores {near} and {far}")
-    });
+    let cores = calibration
+        .cores
+        .map_or_else(String::new, |[near, far]| format!(", on cores {near} and {far}"));
     _ = writeln!(
         text,
         "# Measured by `rtether calibrate` on {}, Linux {}, {priority}, one request every {}{cores}{}.\n\
@@ -29,11 +29,7 @@ pub fn yaml(calibration: &Calibration, name: &str) -> String {
         calibration.host,
         calibration.kernel,
         calibration.interval,
-        if calibration.is_awake {
-            ", cores kept awake"
-        } else {
-            ""
-        }
+        if calibration.is_awake { ", cores kept awake" } else { "" }
     );
     if calibration.is_partial {
         text.push_str("# It was ended early.\n");
@@ -74,11 +70,7 @@ pub fn yaml(calibration: &Calibration, name: &str) -> String {
 
 fn stack(text: &mut String, [send, receive]: [&Fit; 2], processors: usize) {
     // With one processor, sending and receiving share a server.
-    let servers = if processors > 1 {
-        "per-direction"
-    } else {
-        "shared"
-    };
+    let servers = if processors > 1 { "per-direction" } else { "shared" };
     _ = writeln!(text, "    send: {}", cost(send.cost));
     _ = writeln!(text, "    receive: {}", cost(receive.cost));
     _ = writeln!(text, "    servers: {servers}");
@@ -97,11 +89,7 @@ fn cost(cost: Cost) -> String {
 fn points(text: &mut String, of: &Quantiles) {
     for point in of.points() {
         let value = exact_ns(point.value.as_ps());
-        _ = writeln!(
-            text,
-            "        - {{ share: {} ppm, add: {value} ns }}",
-            point.per_million
-        );
+        _ = writeln!(text, "        - {{ share: {} ppm, add: {value} ns }}", point.per_million);
     }
 }
 
@@ -120,10 +108,7 @@ mod tests {
                 let (send, receive) = (3_000 + octets, 9_000 + 2 * octets + number);
                 RoundTrip {
                     total: 2 * (send + receive),
-                    parts: Some(Parts {
-                        send: [send; 2],
-                        receive: [receive; 2],
-                    }),
+                    parts: Some(Parts { send: [send; 2], receive: [receive; 2] }),
                 }
             };
             Row {
@@ -164,9 +149,7 @@ mod tests {
         let scenario = loaded.unwrap_or_else(|words| panic!("{words}"));
         let id = scenario.network.find("a").expect("declared");
         let station = scenario.network.end_station(id).expect("a station");
-        let Stack::Linear(stack) = &station.stack else {
-            panic!("{:?}", station.stack)
-        };
+        let Stack::Linear(stack) = &station.stack else { panic!("{:?}", station.stack) };
         assert_eq!(stack.servers, Servers::PerDirection);
         assert_eq!(stack.send.base, Duration::from_ns(3_000 - 46));
         assert_eq!(stack.send.per_octet, Duration::from_ns(1));

@@ -14,10 +14,8 @@ pub(super) fn findings(files: &Files) -> Vec<Finding> {
     let mut names = files.names("sys/class/net");
     names.retain(|name| name != "lo");
     names.truncate(MOST);
-    let devices: Vec<(String, Settings)> = names
-        .into_iter()
-        .filter_map(|name| Some((name.clone(), settings(&name).ok()?)))
-        .collect();
+    let devices: Vec<(String, Settings)> =
+        names.into_iter().filter_map(|name| Some((name.clone(), settings(&name).ok()?))).collect();
     let mut findings = stamping(&devices);
     for (name, settings) in &devices {
         findings.extend(of_device(name, settings));
@@ -29,9 +27,7 @@ pub(super) fn findings(files: &Files) -> Vec<Finding> {
 /// Whether any device stamps frames; loopback and veth stamp in software without reporting it.
 pub(super) fn stamping(devices: &[(String, Settings)]) -> Vec<Finding> {
     let having = |has: fn(Stamping) -> bool| {
-        let with = devices
-            .iter()
-            .filter(|(_, of)| of.stamping.is_some_and(has));
+        let with = devices.iter().filter(|(_, of)| of.stamping.is_some_and(has));
         let names: Vec<&str> = with.map(|(name, _)| name.as_str()).collect();
         names.join(", ")
     };
@@ -71,11 +67,7 @@ pub(super) fn stamping(devices: &[(String, Settings)]) -> Vec<Finding> {
 
 fn of_device(name: &str, settings: &Settings) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let offloads = [
-        ("tso", settings.tso),
-        ("gso", settings.gso),
-        ("gro", settings.gro),
-    ];
+    let offloads = [("tso", settings.tso), ("gso", settings.gso), ("gro", settings.gro)];
     let on: Vec<&str> = offloads
         .into_iter()
         .filter_map(|(name, state)| (state == Some(true)).then_some(name))
@@ -99,21 +91,15 @@ fn of_device(name: &str, settings: &Settings) -> Vec<Finding> {
 pub(super) fn moderation(name: &str, of: Coalescing) -> Finding {
     let id = format!("device.{name}.interrupts-moderated");
     let adaptive = if of.is_adaptive { ", adaptive" } else { "" };
-    let found = format!(
-        "received frames wait {} us, sent ones {} us{adaptive}",
-        of.receive_us, of.send_us
-    );
+    let found =
+        format!("received frames wait {} us, sent ones {} us{adaptive}", of.receive_us, of.send_us);
     let what = "every received frame may wait this long for its interrupt";
     if of.receive_us == 0 && !of.is_adaptive {
         return Finding::ok(id, found, what);
     }
     let remedy = format!("`sudo ethtool -C {name} adaptive-rx off rx-usecs 0 tx-usecs 0`");
     let note = Finding::note(id, found, what, &remedy);
-    if of.receive_us > WAIT_LIMIT {
-        note.worse()
-    } else {
-        note
-    }
+    if of.receive_us > WAIT_LIMIT { note.worse() } else { note }
 }
 
 /// Cores that serve the interrupts of a device.

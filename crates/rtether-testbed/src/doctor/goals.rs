@@ -13,36 +13,17 @@ pub struct Goal {
     needs: &'static [&'static str],
 }
 
-const TESTBED: &[&str] = &[
-    "rights.net-admin",
-    "rights.sys-admin",
-    "tool.ip",
-    "tool.tc",
-    "link.namespace",
-    "link.veth",
-];
+const TESTBED: &[&str] =
+    &["rights.net-admin", "rights.sys-admin", "tool.ip", "tool.tc", "link.namespace", "link.veth"];
 
 /// All goals.
 pub const GOALS: [Goal; 12] = [
-    Goal {
-        name: "ping-raw",
-        description: "round trips of raw frames",
-        needs: &["rights.net-raw"],
-    },
-    Goal {
-        name: "ping-icmp",
-        description: "round trips of ICMP echo",
-        needs: &["rights.net-raw"],
-    },
+    Goal { name: "ping-raw", description: "round trips of raw frames", needs: &["rights.net-raw"] },
+    Goal { name: "ping-icmp", description: "round trips of ICMP echo", needs: &["rights.net-raw"] },
     Goal {
         name: "ping-xdp",
         description: "round trips over AF_XDP",
-        needs: &[
-            "rights.net-admin",
-            "rights.bpf",
-            "rights.net-raw",
-            "xdp.socket",
-        ],
+        needs: &["rights.net-admin", "rights.bpf", "rights.net-raw", "xdp.socket"],
     },
     Goal {
         name: "realtime",
@@ -78,11 +59,7 @@ pub const GOALS: [Goal; 12] = [
             "realtime.fifo",
         ],
     },
-    Goal {
-        name: "calibrate",
-        description: "costs of this host's stack",
-        needs: TESTBED,
-    },
+    Goal { name: "calibrate", description: "costs of this host's stack", needs: TESTBED },
     Goal {
         name: "timestamps-sw",
         description: "stamps by the kernel on a network card",
@@ -127,12 +104,7 @@ pub struct Obstacle<'a> {
 impl Goal {
     /// Returns what is missing; empty if the goal is possible.
     pub fn obstacles<'a>(&self, report: &'a Report) -> Vec<Obstacle<'a>> {
-        let needs = self.needs.iter().map(|need| Obstacle {
-            need,
-            finding: report.find(need),
-        });
-        needs
-            .filter(|obstacle| !obstacle.finding.is_some_and(|finding| finding.is_there))
-            .collect()
+        let needs = self.needs.iter().map(|need| Obstacle { need, finding: report.find(need) });
+        needs.filter(|obstacle| !obstacle.finding.is_some_and(|finding| finding.is_there)).collect()
     }
 }

@@ -23,13 +23,8 @@ pub(super) fn source(files: &Files) -> Finding {
     let path = "sys/devices/system/clocksource/clocksource0/current_clocksource";
     let found = files.text(path).unwrap_or_else(|| "unknown".into());
     // Clock sources that are read without entering the kernel.
-    let is_quick = [
-        "tsc",
-        "kvm-clock",
-        "arch_sys_counter",
-        "hyperv_clocksource_tsc_page",
-    ]
-    .contains(&found.as_str());
+    let is_quick = ["tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page"]
+        .contains(&found.as_str());
     let what = "reading the clock takes about 25 ns";
     if is_quick {
         return Finding::ok("clock.source", found, what);
@@ -179,17 +174,11 @@ pub(super) struct Ticks {
 pub(super) fn ticks(files: &Files) -> Option<Ticks> {
     let text = files.text("proc/stat")?;
     let line = text.lines().next()?.strip_prefix("cpu ")?;
-    let numbers: Vec<u64> = line
-        .split_whitespace()
-        .map_while(|word| word.parse().ok())
-        .collect();
+    let numbers: Vec<u64> = line.split_whitespace().map_while(|word| word.parse().ok()).collect();
     // user nice system idle iowait irq softirq steal; the rest is already included in user and
     // nice.
     let first = numbers.get(..8)?;
-    Some(Ticks {
-        all: first.iter().sum(),
-        stolen: first[7],
-    })
+    Some(Ticks { all: first.iter().sum(), stolen: first[7] })
 }
 
 pub(super) fn steal(before: Option<Ticks>, after: Option<Ticks>) -> Option<Finding> {

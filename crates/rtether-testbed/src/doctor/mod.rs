@@ -77,11 +77,7 @@ impl Finding {
 
     /// Returns a finding that is there, but not as it should be.
     fn note(id: impl Into<String>, found: impl Into<String>, meaning: &str, remedy: &str) -> Self {
-        Self {
-            state: State::Note,
-            remedy: Some(remedy.into()),
-            ..Self::ok(id, found, meaning)
-        }
+        Self { state: State::Note, remedy: Some(remedy.into()), ..Self::ok(id, found, meaning) }
     }
 
     /// Returns a finding that is missing.
@@ -92,18 +88,11 @@ impl Finding {
         meaning: &str,
         remedy: &str,
     ) -> Self {
-        Self {
-            is_there: false,
-            state,
-            ..Self::note(id, found, meaning, remedy)
-        }
+        Self { is_there: false, state, ..Self::note(id, found, meaning, remedy) }
     }
 
     fn worse(self) -> Self {
-        Self {
-            state: State::Problem,
-            ..self
-        }
+        Self { state: State::Problem, ..self }
     }
 }
 
@@ -136,11 +125,7 @@ pub struct DoctorOptions {
 
 impl Default for DoctorOptions {
     fn default() -> Self {
-        Self {
-            watch: Duration::from_secs(1),
-            probe: true,
-            sample: None,
-        }
+        Self { watch: Duration::from_secs(1), probe: true, sample: None }
     }
 }
 
@@ -175,8 +160,5 @@ pub fn examine(
         findings.extend(machine::steal(before, machine::ticks(&files)));
         findings.push(machine::gaps(&gaps));
     }
-    Report {
-        host: host.unwrap_or_else(|| "this host".into()),
-        findings,
-    }
+    Report { host: host.unwrap_or_else(|| "this host".into()), findings }
 }

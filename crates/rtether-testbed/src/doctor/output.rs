@@ -18,11 +18,7 @@ const CHARACTERS: usize = 500;
 impl Render for Report {
     /// All findings, followed by the remedies.
     fn parts(&self, _: Screen) -> Vec<Part> {
-        vec![
-            format!("{}\n", self.host).into(),
-            self.rows().into(),
-            remedies(self).into(),
-        ]
+        vec![format!("{}\n", self.host).into(), self.rows().into(), remedies(self).into()]
     }
 
     fn rows(&self) -> Table {
@@ -48,25 +44,13 @@ fn remedies(report: &Report) -> String {
     for state in [State::Problem, State::Note] {
         let those = report.findings.iter().filter(|of| of.state == state);
         for finding in those {
-            _ = writeln!(
-                text,
-                "\n{}: {}\n  means:  {}",
-                state.name(),
-                finding.id,
-                finding.meaning
-            );
+            _ = writeln!(text, "\n{}: {}\n  means:  {}", state.name(), finding.id, finding.meaning);
             if let Some(remedy) = &finding.remedy {
                 _ = writeln!(text, "  remedy: {remedy}");
             }
         }
     }
-    let count = |state| {
-        report
-            .findings
-            .iter()
-            .filter(|of| of.state == state)
-            .count()
-    };
+    let count = |state| report.findings.iter().filter(|of| of.state == state).count();
     _ = writeln!(
         text,
         "\n{} ok, {} to note, {} blocking",
@@ -123,9 +107,7 @@ pub fn parse(text: &str) -> Result<Report, String> {
     if document["schema"] != SCHEMA {
         return Err(format!("its schema is not `{SCHEMA}`"));
     }
-    let findings = document["findings"]
-        .as_array()
-        .ok_or("it has no findings")?;
+    let findings = document["findings"].as_array().ok_or("it has no findings")?;
     let findings = findings.iter().take(FINDINGS).map(|value| {
         let field = |name: &str| {
             let text = value[name].as_str().map(harmless);

@@ -51,10 +51,8 @@ pub fn examine_remote(host: &str, options: &DoctorOptions) -> Result<Report, Rem
     if !is_host(host) {
         return Err(RemoteError::NoHost(host.to_owned()));
     }
-    let mut command = format!(
-        "rtether doctor --json --watch {}ms",
-        options.watch.as_ps() / 1_000_000_000
-    );
+    let mut command =
+        format!("rtether doctor --json --watch {}ms", options.watch.as_ps() / 1_000_000_000);
     if !options.probe {
         command.push_str(" --no-probe");
     }
@@ -79,10 +77,9 @@ pub fn examine_remote(host: &str, options: &DoctorOptions) -> Result<Report, Rem
     let status = child.wait().map_err(RemoteError::NoSsh)?;
     let message = || last_line(&complaint);
     match status.code() {
-        Some(SSH_FAILED) => Err(RemoteError::NoConnection {
-            host: host.to_owned(),
-            message: message(),
-        }),
+        Some(SSH_FAILED) => {
+            Err(RemoteError::NoConnection { host: host.to_owned(), message: message() })
+        }
         Some(code) if NO_COMMAND.contains(&code) => Err(RemoteError::NoProgram(host.to_owned())),
         _ => parse(&answer).map_err(|problem| RemoteError::BadAnswer {
             host: host.to_owned(),

@@ -8,42 +8,17 @@ use super::{Finding, State};
 
 /// Name, number, name for commands, and use.
 const CAPABILITIES: [(&str, u32, &str, &str); 6] = [
-    (
-        "rights.net-raw",
-        capability::NET_RAW,
-        "cap_net_raw",
-        "raw Ethernet frames and ICMP",
-    ),
+    ("rights.net-raw", capability::NET_RAW, "cap_net_raw", "raw Ethernet frames and ICMP"),
     (
         "rights.net-admin",
         capability::NET_ADMIN,
         "cap_net_admin",
         "devices, queueing disciplines, XDP",
     ),
-    (
-        "rights.sys-admin",
-        capability::SYS_ADMIN,
-        "cap_sys_admin",
-        "network namespaces",
-    ),
-    (
-        "rights.bpf",
-        capability::BPF,
-        "cap_bpf",
-        "XDP and classifier programs",
-    ),
-    (
-        "rights.sys-nice",
-        capability::SYS_NICE,
-        "cap_sys_nice",
-        "real-time priorities",
-    ),
-    (
-        "rights.ipc-lock",
-        capability::IPC_LOCK,
-        "cap_ipc_lock",
-        "memory that is never paged out",
-    ),
+    ("rights.sys-admin", capability::SYS_ADMIN, "cap_sys_admin", "network namespaces"),
+    ("rights.bpf", capability::BPF, "cap_bpf", "XDP and classifier programs"),
+    ("rights.sys-nice", capability::SYS_NICE, "cap_sys_nice", "real-time priorities"),
+    ("rights.ipc-lock", capability::IPC_LOCK, "cap_ipc_lock", "memory that is never paged out"),
 ];
 
 /// Default share of each second that real-time tasks may run, in microseconds.

@@ -217,11 +217,7 @@ fn sent(size: u64, reliability: Reliability, stop: &AtomicBool) -> Finding {
                 Finding::ok(id, found, what)
             } else {
                 let finding = Finding::missing(id, State::Note, found, what, remedy);
-                if reliability == Reliability::Reliable {
-                    finding.worse()
-                } else {
-                    finding
-                }
+                if reliability == Reliability::Reliable { finding.worse() } else { finding }
             }
         }
         Err(error) => Finding::missing(id, State::Note, error.to_string(), what, remedy),

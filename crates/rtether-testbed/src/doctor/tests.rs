@@ -43,19 +43,12 @@ fn what_services_cannot_give_up_is_said() {
         calls: Err(refused()),
     });
     let there: Vec<_> = findings.iter().map(|of| (&*of.id, of.is_there)).collect();
-    let expected = [
-        ("confine.user", false),
-        ("confine.files", true),
-        ("confine.calls", false),
-    ];
+    let expected = [("confine.user", false), ("confine.files", true), ("confine.calls", false)];
     assert_eq!(there, expected);
     let remedy = findings[2].remedy.as_deref();
     assert!(remedy.is_some_and(|text| text.contains("CONFIG_SECCOMP_FILTER")));
     let goal = goal("confinement").expect("there is one");
-    let report = Report {
-        host: "x".into(),
-        findings,
-    };
+    let report = Report { host: "x".into(), findings };
     assert_eq!(goal.obstacles(&report).len(), 2);
 }
 
@@ -71,19 +64,13 @@ fn processors_are_judged_by_their_files() {
         ("proc/stat", "cpu  10 0 20 60 1 2 3 4 5 6\ncpu0 1 1\n"),
     ]);
     let governor = machine::governor(&Files::under(tree.path()));
-    assert_eq!(
-        (governor.state, governor.found.as_str()),
-        (State::Note, "powersave")
-    );
+    assert_eq!((governor.state, governor.found.as_str()), (State::Note, "powersave"));
     let idle = machine::idle(&Files::under(tree.path()));
     assert_eq!(idle.found, "C6, 133 us to leave");
     assert_eq!(idle.state, State::Note);
     let before = machine::ticks(&Files::under(tree.path())).expect("it is complete");
     assert_eq!((before.all, before.stolen), (100, 4));
-    let after = Ticks {
-        all: 200,
-        stolen: 5,
-    };
+    let after = Ticks { all: 200, stolen: 5 };
     let steal = machine::steal(Some(before), Some(after)).expect("both are there");
     assert_eq!(steal.state, State::Problem);
     assert!(steal.found.starts_with("1 of 100"), "{}", steal.found);
@@ -92,11 +79,7 @@ fn processors_are_judged_by_their_files() {
 #[test]
 fn moderated_interrupts_are_a_problem_when_frames_wait_long() {
     let state = |receive_us, is_adaptive| {
-        let coalescing = Coalescing {
-            receive_us,
-            send_us: 0,
-            is_adaptive,
-        };
+        let coalescing = Coalescing { receive_us, send_us: 0, is_adaptive };
         devices::moderation("eth0", coalescing).state
     };
     assert_eq!(state(0, false), State::Ok);
@@ -107,15 +90,10 @@ fn moderated_interrupts_are_a_problem_when_frames_wait_long() {
 #[test]
 fn a_goal_is_possible_when_all_it_needs_is_there() {
     let refused = |id: &str, refusal: Option<&str>| {
-        kernel::of_feature(&Feature {
-            id: id.into(),
-            refusal: refusal.map(Into::into),
-        })
+        kernel::of_feature(&Feature { id: id.into(), refusal: refusal.map(Into::into) })
     };
     let mut report = Report::default();
-    report
-        .findings
-        .extend(devices::stamping(&[("eth0".into(), Settings::default())]));
+    report.findings.extend(devices::stamping(&[("eth0".into(), Settings::default())]));
     let hardware = goal("timestamps-hw").expect("it is known");
     let needs: Vec<&str> = hardware.obstacles(&report).iter().map(|o| o.need).collect();
     assert_eq!(needs, ["timestamps.hardware", "clock.hardware"]);
@@ -123,13 +101,8 @@ fn a_goal_is_possible_when_all_it_needs_is_there() {
     assert!(said.contains("remedy: a network card") && said.contains("could not be tried"));
 
     let xdp = goal("ping-xdp").expect("it is known");
-    report.findings = rights::of_process(Rights {
-        is_root: true,
-        effective: u64::MAX,
-    });
-    report
-        .findings
-        .push(refused("xdp.socket", Some("Address family not supported")));
+    report.findings = rights::of_process(Rights { is_root: true, effective: u64::MAX });
+    report.findings.push(refused("xdp.socket", Some("Address family not supported")));
     assert_eq!(xdp.obstacles(&report).len(), 1);
     report.findings.pop();
     report.findings.push(refused("xdp.socket", None));
@@ -140,11 +113,7 @@ fn a_goal_is_possible_when_all_it_needs_is_there() {
 fn what_goals_need_is_looked_at() {
     // Oracle: the findings on this host, with all probes. An ordinary user cannot try features, so
     // they are then not expected.
-    let options = DoctorOptions {
-        watch: Duration::from_ms(5),
-        probe: true,
-        sample: Some(20_000),
-    };
+    let options = DoctorOptions { watch: Duration::from_ms(5), probe: true, sample: Some(20_000) };
     let report = examine(&options, &AtomicBool::new(false), |_| ());
     let is_tried = report.find("link.namespace").is_some_and(|of| of.is_there);
     for goal in GOALS {
@@ -163,12 +132,7 @@ fn what_goals_need_is_looked_at() {
     let ids: std::collections::BTreeSet<&str> =
         report.findings.iter().map(|of| of.id.as_str()).collect();
     assert_eq!(ids.len(), report.findings.len(), "a name is used twice");
-    assert!(
-        report
-            .findings
-            .iter()
-            .all(|of| of.state == State::Ok || of.remedy.is_some())
-    );
+    assert!(report.findings.iter().all(|of| of.state == State::Ok || of.remedy.is_some()));
     assert_eq!(parse(&json(&report)), Ok(report));
 }
 
@@ -206,22 +170,14 @@ fn what_a_sample_takes_is_counted() {
     let size = 6_000_000;
     let buffers = samples::buffers(&files, size);
     assert_eq!(buffers.state, State::Note);
-    assert!(
-        buffers.found.contains("4286 x 2304 = 9874 kB"),
-        "{}",
-        buffers.found
-    );
+    assert!(buffers.found.contains("4286 x 2304 = 9874 kB"), "{}", buffers.found);
     let remedy = buffers.remedy.unwrap_or_default();
     assert!(remedy.contains("rmem_max=4937472"), "{remedy}");
     let small = samples::buffers(&files, 100_000);
     assert_eq!(small.state, State::Ok);
     let fragments = samples::reassembly(&files, size);
     assert_eq!(fragments.state, State::Note);
-    assert!(
-        fragments
-            .found
-            .contains("45 x 2304 = 103 kB, so 40 incomplete ones fit")
-    );
+    assert!(fragments.found.contains("45 x 2304 = 103 kB, so 40 incomplete ones fit"));
     assert!(fragments.found.contains("are 92 datagrams"));
     // 92 datagrams twice, each 103 680 octets.
     let remedy = fragments.remedy.unwrap_or_default();
@@ -229,11 +185,7 @@ fn what_a_sample_takes_is_counted() {
     let devices = samples::devices(&files, size);
     let of = |id: &str| devices.iter().find(|of| of.id == id).expect("it is up");
     // 6 000 000 + 4286 x (28 + 72 + 38) octets.
-    assert!(
-        of("rtps.device-eth0")
-            .found
-            .contains("4286 frames, 6591 kB on the wire, 52.731 ms")
-    );
+    assert!(of("rtps.device-eth0").found.contains("4286 frames, 6591 kB on the wire, 52.731 ms"));
     assert_eq!(of("rtps.device-wg0").state, State::Note);
     assert_eq!(devices.len(), 2);
 }

@@ -158,19 +158,10 @@ impl Parser<'_> {
             let value = i32::try_from(value).map_err(|_| {
                 let what = format!("{} has the number {value}", quote(word.text));
                 let why = "enumerations have 32 bits";
-                mistake(
-                    "idl-number",
-                    what,
-                    word.place,
-                    why,
-                    "give it a smaller number",
-                )
+                mistake("idl-number", what, word.place, why, "give it a smaller number")
             })?;
             next = i64::from(value) + 1;
-            names.push(Enumerator {
-                name: word.text.to_owned(),
-                value,
-            });
+            names.push(Enumerator { name: word.text.to_owned(), value });
             let is_more = self.eat(",");
             if self.eat("}") {
                 break;
@@ -178,13 +169,7 @@ impl Parser<'_> {
             if !is_more {
                 let token = self.peek();
                 let what = found(token, "`,` or `}`");
-                return Err(mistake(
-                    "idl-syntax",
-                    what,
-                    token.place,
-                    "",
-                    "write `,` or `}`",
-                ));
+                return Err(mistake("idl-syntax", what, token.place, "", "write `,` or `}`"));
             }
         }
         let names = Enumeration::new(self.full(name.text), names);
@@ -245,11 +230,7 @@ fn extensibility(annotations: &[Annotation<'_>]) -> Parsed<Extensibility> {
 }
 
 fn is_sequential(annotation: &Annotation<'_>) -> bool {
-    let words: Vec<&str> = annotation
-        .arguments
-        .iter()
-        .map(|token| token.text)
-        .collect();
+    let words: Vec<&str> = annotation.arguments.iter().map(|token| token.text).collect();
     words == ["SEQUENTIAL"]
 }
 
@@ -275,32 +256,21 @@ fn of_member<'a>(annotations: &[Annotation<'a>]) -> Parsed<OfMember<'a>> {
 
 /// Returns the number between the parentheses of an annotation.
 fn number(annotation: &Annotation<'_>) -> Parsed<i32> {
-    let text: String = annotation
-        .arguments
-        .iter()
-        .map(|token| token.text)
-        .collect();
+    let text: String = annotation.arguments.iter().map(|token| token.text).collect();
     let hexadecimal = text.strip_prefix("0x");
     let number = match hexadecimal {
         Some(digits) => i32::from_str_radix(digits, 16),
         None => text.parse(),
     };
     number.map_err(|_| {
-        let what = format!(
-            "`@{}` needs a number, found {}",
-            annotation.name,
-            quote(&text)
-        );
+        let what = format!("`@{}` needs a number, found {}", annotation.name, quote(&text));
         let help = format!("write `@{}(1)`", annotation.name);
         mistake("idl-number", what, annotation.place, "", help)
     })
 }
 
 fn unknown(annotation: &Annotation<'_>) -> Box<Diagnostic> {
-    let what = format!(
-        "the annotation {} is not known here",
-        quote(annotation.name)
-    );
+    let what = format!("the annotation {} is not known here", quote(annotation.name));
     let why = "it may change what goes over the wire";
     let help = match annotation.name {
         "optional" => "members that may be absent are not known here; use a sequence of at most 1",

@@ -50,21 +50,12 @@ pub(super) struct Lexed<'a> {
 
 /// Splits a text into tokens.
 pub(super) fn lex(text: &str) -> Result<Lexed<'_>, Box<Diagnostic>> {
-    let mut lexer = Lexer {
-        text,
-        at: 0,
-        keys: Vec::new(),
-        is_line_start: true,
-    };
+    let mut lexer = Lexer { text, at: 0, keys: Vec::new(), is_line_start: true };
     let mut tokens = Vec::new();
     while let Some(token) = lexer.next()? {
         tokens.push(token);
     }
-    tokens.push(Token {
-        kind: TokenKind::End,
-        text: "",
-        place: (text.len(), text.len()),
-    });
+    tokens.push(Token { kind: TokenKind::End, text: "", place: (text.len(), text.len()) });
     let keys = lexer.keys;
     Ok(Lexed { tokens, keys })
 }
@@ -184,13 +175,7 @@ impl<'a> Lexer<'a> {
         let end = self.rest().find("*/").ok_or_else(|| {
             let what = "a comment does not end";
             let place = (start, start + 2);
-            mistake(
-                "idl-syntax",
-                what,
-                place,
-                "it begins here",
-                "write `*/` at its end",
-            )
+            mistake("idl-syntax", what, place, "it begins here", "write `*/` at its end")
         })?;
         self.at += end + 2;
         Ok(())
@@ -236,12 +221,7 @@ impl<'a> Lexer<'a> {
                     let what = "a list of keys names no structure";
                     return Err(mistake("idl-key", what, place, "", help));
                 };
-                self.keys.push(Keys {
-                    structure,
-                    members: words.collect(),
-                    place,
-                    is_used: false,
-                });
+                self.keys.push(Keys { structure, members: words.collect(), place, is_used: false });
                 Ok(())
             }
             // Include guards.

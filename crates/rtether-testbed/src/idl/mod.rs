@@ -58,10 +58,7 @@ impl Library {
         let exact = self.structures.get(name);
         exact.or_else(|| {
             let end = format!("::{name}");
-            let mut found = self
-                .structures
-                .iter()
-                .filter(|(full, _)| full.ends_with(&end));
+            let mut found = self.structures.iter().filter(|(full, _)| full.ends_with(&end));
             let (_, only) = found.next()?;
             found.next().is_none().then_some(only)
         })
@@ -87,11 +84,7 @@ fn mistake(
         code,
         title: what.into(),
         primary: Label {
-            span: Span {
-                source: 0,
-                start: place(start),
-                end: place(end),
-            },
+            span: Span { source: 0, start: place(start), end: place(end) },
             text: why.into(),
         },
         secondary: Vec::new(),

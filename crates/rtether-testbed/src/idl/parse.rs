@@ -56,18 +56,9 @@ pub(super) fn parse(lexed: Lexed<'_>) -> Parsed<Library> {
     if let Some(unused) = parser.keys.iter().find(|keys| !keys.is_used) {
         let what = format!("no structure is named {}", quote(unused.structure));
         let help = "name a structure of this file with its modules, such as `Cell::Axis`";
-        return Err(mistake(
-            "idl-key",
-            what,
-            unused.place,
-            "its keys are listed here",
-            help,
-        ));
+        return Err(mistake("idl-key", what, unused.place, "its keys are listed here", help));
     }
-    Ok(Library {
-        structures: parser.structures,
-        names: parser.names,
-    })
+    Ok(Library { structures: parser.structures, names: parser.names })
 }
 
 impl<'a> Parser<'a> {
@@ -75,11 +66,7 @@ impl<'a> Parser<'a> {
         // The last token is `End` and is never passed.
         let last = self.tokens.len().saturating_sub(1);
         let token = self.tokens.get(self.at.min(last)).copied();
-        token.unwrap_or(Token {
-            kind: TokenKind::End,
-            text: "",
-            place: (0, 0),
-        })
+        token.unwrap_or(Token { kind: TokenKind::End, text: "", place: (0, 0) })
     }
 
     pub(super) fn next(&mut self) -> Token<'a> {
@@ -106,13 +93,7 @@ impl<'a> Parser<'a> {
         }
         let token = self.peek();
         let help = format!("write `{sign}`");
-        Err(mistake(
-            "idl-syntax",
-            found(token, &format!("`{sign}`")),
-            token.place,
-            why,
-            help,
-        ))
+        Err(mistake("idl-syntax", found(token, &format!("`{sign}`")), token.place, why, help))
     }
 
     /// Takes a new name.
@@ -124,22 +105,12 @@ impl<'a> Parser<'a> {
             return Ok(Token { text, ..token });
         }
         let help = "write a name of letters, digits and `_`";
-        Err(mistake(
-            "idl-syntax",
-            found(token, "a name"),
-            token.place,
-            "",
-            help,
-        ))
+        Err(mistake("idl-syntax", found(token, "a name"), token.place, "", help))
     }
 
     /// Prefixes a name with the enclosing modules.
     pub(super) fn full(&self, name: &str) -> String {
-        let mut full: String = self
-            .modules
-            .iter()
-            .flat_map(|module| [*module, "::"])
-            .collect();
+        let mut full: String = self.modules.iter().flat_map(|module| [*module, "::"]).collect();
         full.push_str(name);
         full
     }
@@ -156,13 +127,7 @@ impl<'a> Parser<'a> {
         if known.is_some_and(|known| !matches!(known, Meaning::Open)) {
             let what = format!("{} is declared twice", quote(&full));
             let help = "leave one out, or give it another name";
-            return Err(mistake(
-                "idl-name",
-                what,
-                name.place,
-                "the second is here",
-                help,
-            ));
+            return Err(mistake("idl-name", what, name.place, "the second is here", help));
         }
         self.meanings.insert(full, meaning);
         Ok(())
@@ -235,11 +200,7 @@ impl<'a> Parser<'a> {
                     arguments.push(token);
                 }
             }
-            all.push(Annotation {
-                name: name.text,
-                arguments,
-                place: name.place,
-            });
+            all.push(Annotation { name: name.text, arguments, place: name.place });
         }
         Ok(all)
     }
@@ -286,13 +247,7 @@ impl<'a> Parser<'a> {
             if self.peek().kind == TokenKind::End {
                 let what = format!("module {} does not end", quote(name.text));
                 let help = "write `};` at its end";
-                return Err(mistake(
-                    "idl-syntax",
-                    what,
-                    name.place,
-                    "it begins here",
-                    help,
-                ));
+                return Err(mistake("idl-syntax", what, name.place, "it begins here", help));
             }
             self.declaration()?;
         }
@@ -334,10 +289,7 @@ pub(super) fn found(token: Token<'_>, expected: &str) -> String {
         | TokenKind::Number
         | TokenKind::Text
         | TokenKind::Character
-        | TokenKind::Sign => format!(
-            "{} is found where {expected} is expected",
-            quote(token.text)
-        ),
+        | TokenKind::Sign => format!("{} is found where {expected} is expected", quote(token.text)),
     }
 }
 
@@ -346,8 +298,5 @@ pub(super) const fn is_whole(kind: &Type) -> bool {
     use rtether_rtps::dynamic::Primitive::{
         Int8, Int16, Int32, Int64, Octet, Uint16, Uint32, Uint64,
     };
-    matches!(
-        kind,
-        Type::Primitive(Octet | Int8 | Int16 | Uint16 | Int32 | Uint32 | Int64 | Uint64)
-    )
+    matches!(kind, Type::Primitive(Octet | Int8 | Int16 | Uint16 | Int32 | Uint32 | Int64 | Uint64))
 }

@@ -39,13 +39,7 @@ impl<'a> Parser<'a> {
             }
         } else if token.text != "::" {
             let help = "write a type, such as `long`, `string<16>` or the name of a structure";
-            return Err(mistake(
-                "idl-syntax",
-                found(token, "a type"),
-                token.place,
-                "",
-                help,
-            ));
+            return Err(mistake("idl-syntax", found(token, "a type"), token.place, "", help));
         }
         let (name, meaning, place) = self.meaning()?;
         match meaning {
@@ -86,11 +80,7 @@ impl<'a> Parser<'a> {
                     return Err(unsupported("long double", token.place));
                 }
                 let is_double = self.eat("long");
-                return Ok(Some(if is_double {
-                    Primitive::Int64
-                } else {
-                    Primitive::Int32
-                }));
+                return Ok(Some(if is_double { Primitive::Int64 } else { Primitive::Int32 }));
             }
             "unsigned" => {
                 self.next();
@@ -130,11 +120,7 @@ impl<'a> Parser<'a> {
         self.next();
         self.expect("<", "the type of the elements follows")?;
         let element = self.specification(depth + 1)?;
-        let bound = if self.eat(",") {
-            Some(self.bound()?)
-        } else {
-            None
-        };
+        let bound = if self.eat(",") { Some(self.bound()?) } else { None };
         self.expect(">", "the sequence ends")?;
         Ok(Type::Sequence(Arc::new(element), bound))
     }
@@ -201,11 +187,7 @@ impl<'a> Parser<'a> {
             let help = "write a whole number, or the name of a constant";
             return Err(mistake("idl-number", what, token.place, "", help));
         };
-        let value = if is_negative {
-            value.saturating_neg()
-        } else {
-            value
-        };
+        let value = if is_negative { value.saturating_neg() } else { value };
         if matches!(self.peek().text, "+" | "-" | "*" | "/") && self.peek().kind == TokenKind::Sign
         {
             let token = self.peek();

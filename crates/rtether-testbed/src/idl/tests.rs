@@ -10,19 +10,13 @@ use crate::topics::values_of;
 use rtether::scenario::render::{self, Style};
 
 fn source(text: &str) -> Source {
-    Source {
-        name: "types.idl".to_owned(),
-        text: text.to_owned(),
-    }
+    Source { name: "types.idl".to_owned(), text: text.to_owned() }
 }
 
 fn library(text: &str) -> Library {
     let source = source(text);
     Library::parse(&source).unwrap_or_else(|mistake| {
-        panic!(
-            "{}",
-            render::text(&mistake, std::slice::from_ref(&source), Style::Plain)
-        )
+        panic!("{}", render::text(&mistake, std::slice::from_ref(&source), Style::Plain))
     })
 }
 
@@ -224,11 +218,7 @@ fn members_are_as_they_are_written() {
         "typedef long Row[3]; struct A { long x, grid[2][3]; Row rows[2]; unsigned short s; };";
     let kind = structure(text, "A");
     let int32 = Arc::new(Type::Primitive(Primitive::Int32));
-    let kinds: Vec<_> = kind
-        .members()
-        .iter()
-        .map(|member| member.kind.clone())
-        .collect();
+    let kinds: Vec<_> = kind.members().iter().map(|member| member.kind.clone()).collect();
     let expected = [
         Type::Primitive(Primitive::Int32),
         Type::Array(Arc::clone(&int32), vec![2, 3]),
@@ -250,14 +240,9 @@ fn a_member_that_the_writer_lacks_has_its_default() {
     let newer = structure(newer, "A");
     let value = Value::Structure(vec![Value::Signed(9)]);
     let mut payload = Vec::new();
-    older
-        .to_payload(&value, Encoding::Xcdr2, ByteOrder::Little, &mut payload)
-        .unwrap();
+    older.to_payload(&value, Encoding::Xcdr2, ByteOrder::Little, &mut payload).unwrap();
     let expected = [Value::Signed(9), Value::Float(-2.5), Value::Signed(0)];
-    assert_eq!(
-        newer.from_payload(&payload),
-        Ok(Value::Structure(expected.into()))
-    );
+    assert_eq!(newer.from_payload(&payload), Ok(Value::Structure(expected.into())));
     let missing = [Value::Signed(3), Value::Float(-2.5), Value::Signed(0)];
     assert_eq!(newer.missing(), Value::Structure(missing.into()));
 }
@@ -316,17 +301,14 @@ fn values_are_those_that_cyclone_dds_sends() {
         let value = values_of(text, &kind).unwrap().remove(0);
         let octets: String = octets.split_whitespace().collect();
         let pairs = (0..octets.len()).step_by(2).map(|at| &octets[at..at + 2]);
-        let mut theirs: Vec<u8> = pairs
-            .map(|two| u8::from_str_radix(two, 16).unwrap())
-            .collect();
+        let mut theirs: Vec<u8> = pairs.map(|two| u8::from_str_radix(two, 16).unwrap()).collect();
         assert_eq!(kind.from_payload(&theirs).as_ref(), Ok(&value), "{name}");
         if name == "Mut" {
             // Cyclone sets the must-understand bit for keys; we do not.
             theirs[11] &= 0x7F;
         }
         let mut ours = Vec::new();
-        kind.to_payload(&value, Encoding::Xcdr2, ByteOrder::Little, &mut ours)
-            .unwrap();
+        kind.to_payload(&value, Encoding::Xcdr2, ByteOrder::Little, &mut ours).unwrap();
         assert_eq!(ours, theirs, "{name}");
     }
 }
@@ -344,10 +326,7 @@ fn names_are_found_from_the_inside_out() {
         };
         structure.name().to_owned()
     };
-    assert_eq!(
-        (name(0), name(1)),
-        ("A::B::S".to_owned(), "A::S".to_owned())
-    );
+    assert_eq!((name(0), name(1)), ("A::B::S".to_owned(), "A::S".to_owned()));
     assert!(library.structure("S").is_none(), "there are two");
     assert!(library.structure("B::S").is_some());
 }
@@ -358,10 +337,7 @@ fn a_mistake_shows_its_place_and_what_to_do() {
     let source = source("struct A {\n    long x;\n    Colour c;\n};\nenum Color { RED };\n");
     let mistake = Library::parse(&source).unwrap_err();
     let text = render::text(&mistake, std::slice::from_ref(&source), Style::Plain);
-    assert!(
-        text.contains("error[idl-unknown-name]: nothing is named `Colour`"),
-        "{text}"
-    );
+    assert!(text.contains("error[idl-unknown-name]: nothing is named `Colour`"), "{text}");
     assert!(text.contains("--> types.idl:3:5"), "{text}");
     assert!(text.contains("help: declare it before"), "{text}");
 }
@@ -370,100 +346,40 @@ fn a_mistake_shows_its_place_and_what_to_do() {
 #[allow(clippy::too_many_lines, reason = "a table")]
 fn mistakes_of_all_kinds_are_refused() {
     // Oracle: the codes, and words of the text in the title.
-    let deep = format!(
-        "struct A {{ {}long{} a; }};",
-        "sequence<".repeat(17),
-        ">".repeat(17)
-    );
+    let deep = format!("struct A {{ {}long{} a; }};", "sequence<".repeat(17), ">".repeat(17));
     let modules = "module M { ".repeat(17);
     for (text, code, title) in [
         ("struct A { A a; };", "idl-recursion", "`A`"),
-        (
-            "struct A; struct B { sequence<A> a; };",
-            "idl-recursion",
-            "`A`",
-        ),
+        ("struct A; struct B { sequence<A> a; };", "idl-recursion", "`A`"),
         ("struct A { long a };", "idl-syntax", "`}`"),
         ("struct A { long a; }", "idl-syntax", "the file ends"),
         ("struct A { };", "idl-type", "no members"),
         ("struct A { long a; char a; };", "idl-type", "`a`"),
-        (
-            "struct A { @id(1) long a; @id(1) char b; };",
-            "idl-type",
-            "the id 1",
-        ),
-        (
-            "struct A { long a; }; struct A { long b; };",
-            "idl-name",
-            "twice",
-        ),
+        ("struct A { @id(1) long a; @id(1) char b; };", "idl-type", "the id 1"),
+        ("struct A { long a; }; struct A { long b; };", "idl-name", "twice"),
         ("struct A : B { long a; };", "idl-unsupported", "inherits"),
-        (
-            "union U switch (long) { case 1: long a; };",
-            "idl-unsupported",
-            "union",
-        ),
+        ("union U switch (long) { case 1: long a; };", "idl-unsupported", "union"),
         ("struct A { wstring a; };", "idl-unsupported", "wstring"),
-        (
-            "struct A { long double a; };",
-            "idl-unsupported",
-            "long double",
-        ),
-        (
-            "struct A { @optional long a; };",
-            "idl-annotation",
-            "optional",
-        ),
-        (
-            "@nonsense struct A { long a; };",
-            "idl-annotation",
-            "nonsense",
-        ),
+        ("struct A { long double a; };", "idl-unsupported", "long double"),
+        ("struct A { @optional long a; };", "idl-annotation", "optional"),
+        ("@nonsense struct A { long a; };", "idl-annotation", "nonsense"),
         ("struct A { string<0> a; };", "idl-number", "found 0"),
-        (
-            "struct A { long a[4294967296]; };",
-            "idl-number",
-            "4294967296",
-        ),
+        ("struct A { long a[4294967296]; };", "idl-number", "4294967296"),
         ("struct A { long a[1048576]; };", "idl-type", "values"),
         ("struct A { octet a[99999999]; };", "idl-type", "octets"),
         ("const long N = 2 * 3;", "idl-unsupported", "expression"),
         ("const string S = \"a\";", "idl-unsupported", "whole number"),
         ("enum E { A, A };", "idl-type", "`A`"),
-        (
-            "enum E { @value(2147483647) A, B };",
-            "idl-number",
-            "2147483648",
-        ),
+        ("enum E { @value(2147483647) A, B };", "idl-number", "2147483648"),
         ("#include \"a.idl\"\n", "idl-preprocessor", "include"),
-        (
-            "struct A { long a; };\n#pragma keylist A b\n",
-            "idl-key",
-            "`b`",
-        ),
+        ("struct A { long a; };\n#pragma keylist A b\n", "idl-key", "`b`"),
         ("#pragma keylist A b\n", "idl-key", "`A`"),
         ("struct A { long $; };", "idl-syntax", "`$`"),
-        (
-            "struct A { @default(2.5) long a; };",
-            "idl-default",
-            "`2.5`",
-        ),
-        (
-            "struct A { @default(\"abc\") string<2> a; };",
-            "idl-default",
-            "abc",
-        ),
-        (
-            "struct A { @default(1e999) double a; };",
-            "idl-default",
-            "1e999",
-        ),
+        ("struct A { @default(2.5) long a; };", "idl-default", "`2.5`"),
+        ("struct A { @default(\"abc\") string<2> a; };", "idl-default", "abc"),
+        ("struct A { @default(1e999) double a; };", "idl-default", "1e999"),
         ("struct A { @default(1) long a[2]; };", "idl-default", "`1`"),
-        (
-            "struct A { @default('ab') char a; };",
-            "idl-syntax",
-            "character",
-        ),
+        ("struct A { @default('ab') char a; };", "idl-syntax", "character"),
         ("const long N = 2.5;", "idl-number", "`2.5`"),
         ("/* no end", "idl-syntax", "comment"),
         (&deep, "idl-too-deep", "16 deep"),

@@ -192,10 +192,7 @@ pub fn load(
     let length = options.duration.map(|length| {
         std::time::Duration::from_nanos(u64::try_from(length.as_ns_floor()).unwrap_or(0))
     });
-    let end = End {
-        stop,
-        at: length.map(|length| begin + length),
-    };
+    let end = End { stop, at: length.map(|length| begin + length) };
     let found = Mutex::new(ThreadResults::default());
     let clock = Clock::start();
     std::thread::scope(|scope| {
@@ -205,10 +202,7 @@ pub fn load(
                 scope.spawn(move || {
                     let worked = work(options, peer, (number, direction), end, progress, found);
                     if let Err(error) = worked {
-                        found
-                            .lock()
-                            .unwrap_or_else(PoisonError::into_inner)
-                            .fail(error);
+                        found.lock().unwrap_or_else(PoisonError::into_inner).fail(error);
                     }
                 });
             }
@@ -222,10 +216,7 @@ pub fn load(
     {
         return Err(match error {
             Failure::Placement(error) => error.into(),
-            Failure::Socket(source) => LoadError::Sink {
-                target: options.target.clone(),
-                source,
-            },
+            Failure::Socket(source) => LoadError::Sink { target: options.target.clone(), source },
         });
     }
     Ok(Outcome {
@@ -295,29 +286,20 @@ fn work(
     progress: &Progress,
     found: &Mutex<ThreadResults>,
 ) -> Result<(), Failure> {
-    let placement = Placement {
-        core: options.core,
-        ..Placement::default()
-    };
+    let placement = Placement { core: options.core, ..Placement::default() };
     placement.apply()?;
     options.urgency.apply()?;
     let (dscp, size) = (options.dscp, options.size.get());
     let lock = || found.lock().unwrap_or_else(PoisonError::into_inner);
     if *direction == Direction::Datagrams {
-        let rate = options
-            .rate
-            .map(|rate| share(rate, number, options.connections));
+        let rate = options.rate.map(|rate| share(rate, number, options.connections));
         let pacer = rate.and_then(|rate| Pacer::new(rate, SLACK, Clock::start().now()));
         let size = usize::try_from(size).unwrap_or(DATAGRAM_MIN);
         let flood = client::flood(peer, dscp, size, pacer, end, progress)?;
         lock().floods.push(flood);
         return Ok(());
     }
-    let size = if options.kind == Kind::Greedy {
-        0
-    } else {
-        size
-    };
+    let size = if options.kind == Kind::Greedy { 0 } else { size };
     let is_upload = *direction == Direction::Up;
     let mut files = 0;
     while !end.is_reached() && options.files.is_none_or(|most| files < most) {
@@ -328,18 +310,13 @@ fn work(
         };
         files += 1;
         if transfer.is_complete {
-            progress
-                .files
-                .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            progress.files.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         }
         let mut found = lock();
         if found.parts.len() >= PARTS {
             return Err(io::Error::other("a million files; make them larger").into());
         }
-        found.parts.push(Part {
-            is_upload,
-            transfer,
-        });
+        found.parts.push(Part { is_upload, transfer });
     }
     Ok(())
 }
@@ -377,24 +354,13 @@ fn check(options: &LoadOptions) -> Result<(), LoadError> {
 }
 
 fn resolve(target: &str) -> Result<SocketAddr, LoadError> {
-    let wrong = |help: String| LoadError::Target {
-        target: target.to_owned(),
-        help,
-    };
+    let wrong = |help: String| LoadError::Target { target: target.to_owned(), help };
     if let Ok(ip) = target.parse::<std::net::IpAddr>() {
         return Ok((ip, PORT).into());
     }
-    let has_port = target
-        .rsplit_once(':')
-        .is_some_and(|(_, digits)| digits.parse::<u16>().is_ok());
-    let full = if has_port {
-        target.to_owned()
-    } else {
-        format!("{target}:{PORT}")
-    };
-    let found = full
-        .to_socket_addrs()
-        .map_err(|error| wrong(error.to_string()))?;
+    let has_port = target.rsplit_once(':').is_some_and(|(_, digits)| digits.parse::<u16>().is_ok());
+    let full = if has_port { target.to_owned() } else { format!("{target}:{PORT}") };
+    let found = full.to_socket_addrs().map_err(|error| wrong(error.to_string()))?;
     let mut found: Vec<SocketAddr> = found.collect();
     found.sort_by_key(SocketAddr::is_ipv6);
     let first = found.into_iter().next();
@@ -413,10 +379,7 @@ pub fn sink(
     ready: impl FnOnce(SocketAddr, Option<Confined>),
 ) -> Result<Taken, LoadError> {
     let at = resolve(listen)?;
-    let failed = |source| LoadError::Listen {
-        at: at.to_string(),
-        source,
-    };
+    let failed = |source| LoadError::Listen { at: at.to_string(), source };
     let sink = Sink::bind(at, limits).map_err(failed)?;
     let confined = confinement.map(confine).transpose().map_err(failed)?;
     ready(sink.local_address().map_err(failed)?, confined);
@@ -454,17 +417,10 @@ pub struct Totals {
 impl Outcome {
     /// Adds everything up.
     pub fn totals(&self) -> Totals {
-        let mut totals = Totals {
-            received: Some(0),
-            ..Totals::default()
-        };
+        let mut totals = Totals { received: Some(0), ..Totals::default() };
         for part in &self.parts {
             let octets = part.transfer.octets;
-            *(if part.is_upload {
-                &mut totals.up
-            } else {
-                &mut totals.down
-            }) += octets;
+            *(if part.is_upload { &mut totals.up } else { &mut totals.down }) += octets;
             totals.files += u64::from(part.transfer.is_complete);
             totals.retransmissions += part.transfer.retransmissions.unwrap_or(0);
         }
@@ -523,10 +479,7 @@ mod tests {
         assert!(udp(1_472, None).is_ok() && udp(20, Some(1)).is_ok());
         assert!(udp(1_473, None).is_err() && udp(19, None).is_err());
         assert!(udp(20, Some(0)).is_err());
-        let many = LoadOptions {
-            connections: 257,
-            ..LoadOptions::default()
-        };
+        let many = LoadOptions { connections: 257, ..LoadOptions::default() };
         assert!(check(&many).is_err());
     }
 }

@@ -43,10 +43,7 @@ fn text(outcome: &Outcome) -> String {
         "{} to {}, {}, {}\n",
         options.kind.name(),
         options.target,
-        plural(
-            usize::try_from(options.connections).unwrap_or(0),
-            "connection"
-        ),
+        plural(usize::try_from(options.connections).unwrap_or(0), "connection"),
         time(outcome.elapsed)
     );
     for (name, octets) in [("to the sink", totals.up), ("from the sink", totals.down)] {
@@ -85,10 +82,7 @@ fn files(outcome: &Outcome, totals: &Totals, text: &mut String) {
         text,
         "{} complete, {} retransmitted",
         plural(usize::try_from(totals.files).unwrap_or(0), "file"),
-        plural(
-            usize::try_from(totals.retransmissions).unwrap_or(0),
-            "segment"
-        )
+        plural(usize::try_from(totals.retransmissions).unwrap_or(0), "segment")
     );
     if let Some(of) = Statistics::of(outcome.file_times()) {
         _ = write!(
@@ -121,10 +115,7 @@ fn figures(outcome: &Outcome) -> Vec<(&'static str, Value)> {
         ("sent_bytes", json!(totals.up)),
         ("received_bytes", json!(totals.down)),
         ("sent_rate_bps", json!(outcome.rate(totals.up).as_bps())),
-        (
-            "received_rate_bps",
-            json!(outcome.rate(totals.down).as_bps()),
-        ),
+        ("received_rate_bps", json!(outcome.rate(totals.down).as_bps())),
         ("files", json!(totals.files)),
         ("file_time_min_ns", json!(ns(|of| of.min))),
         ("file_time_median_ns", json!(ns(|of| of.median))),

@@ -73,12 +73,7 @@ pub(super) fn read(text: &str) -> Result<Line<'_>, Wrong> {
         let what = format!("{} has no name", quote(body));
         let range = (begin, begin + body.len());
         let help = "write a type and a name, such as `int32 speed`";
-        return Err(Wrong {
-            code: "msg-syntax",
-            what,
-            range,
-            help,
-        });
+        return Err(Wrong { code: "msg-syntax", what, range, help });
     };
     let (kind, rest) = body.split_at(end);
     let place = (begin, begin + kind.len());
@@ -100,22 +95,12 @@ pub(super) fn read(text: &str) -> Result<Line<'_>, Wrong> {
     if is_constant {
         return Ok(Line::Nothing);
     }
-    Ok(Line::Field(Field {
-        name,
-        kind: named,
-        count,
-        place,
-    }))
+    Ok(Line::Field(Field { name, kind: named, count, place }))
 }
 
 /// Reads a type, such as `string<=10[<=5]`.
 fn type_of(text: &str, place: (usize, usize)) -> Result<(Named<'_>, Count), Wrong> {
-    let wrong = |what: String, help| Wrong {
-        code: "msg-syntax",
-        what,
-        range: place,
-        help,
-    };
+    let wrong = |what: String, help| Wrong { code: "msg-syntax", what, range: place, help };
     let (element, count) = match text.strip_suffix(']') {
         None => (text, Count::One),
         Some(inner) => {
@@ -143,12 +128,7 @@ fn named(text: &str, place: (usize, usize)) -> Result<Named<'_>, Wrong> {
         Some((name, bound)) => (name, Some(bound)),
         None => (text, None),
     };
-    let wrong = |code, what: String, help| Wrong {
-        code,
-        what,
-        range: place,
-        help,
-    };
+    let wrong = |code, what: String, help| Wrong { code, what, range: place, help };
     if let Some(primitive) = primitive(name).filter(|_| bound.is_none()) {
         return Ok(Named::Primitive(primitive));
     }
@@ -182,10 +162,7 @@ fn named(text: &str, place: (usize, usize)) -> Result<Named<'_>, Wrong> {
         let what = format!("{} is no type", quote(text));
         return Err(wrong("msg-syntax", what, help));
     }
-    Ok(Named::Message {
-        package,
-        name: message,
-    })
+    Ok(Named::Message { package, name: message })
 }
 
 fn primitive(name: &str) -> Option<Primitive> {

@@ -31,16 +31,8 @@ const EMPTY: &str = "structure_needs_at_least_one_member";
 /// Messages that every other one may contain, without their files.
 const KNOWN: [(&str, &str, &str); 3] = [
     ("builtin_interfaces", "Time", "int32 sec\nuint32 nanosec\n"),
-    (
-        "builtin_interfaces",
-        "Duration",
-        "int32 sec\nuint32 nanosec\n",
-    ),
-    (
-        "std_msgs",
-        "Header",
-        "builtin_interfaces/Time stamp\nstring frame_id\n",
-    ),
+    ("builtin_interfaces", "Duration", "int32 sec\nuint32 nanosec\n"),
+    ("std_msgs", "Header", "builtin_interfaces/Time stamp\nstring frame_id\n"),
 ];
 
 /// Name of a message.
@@ -58,10 +50,7 @@ impl Name {
         let (package, rest) = text.split_once('/')?;
         let message = rest.strip_prefix("msg/").unwrap_or(rest);
         let is_fit = line::is_name(package) && line::is_name(message);
-        is_fit.then(|| Self {
-            package: package.to_owned(),
-            message: message.to_owned(),
-        })
+        is_fit.then(|| Self { package: package.to_owned(), message: message.to_owned() })
     }
 
     /// Returns the type name on the wire.
@@ -89,17 +78,9 @@ pub fn structure(
     source: Source,
     load: &mut dyn FnMut(&Name) -> Option<Source>,
 ) -> Result<Arc<Structure>, Mistake> {
-    let mut reader = Reader {
-        load,
-        sources: Vec::new(),
-        known: BTreeMap::new(),
-        open: Vec::new(),
-    };
+    let mut reader = Reader { load, sources: Vec::new(), known: BTreeMap::new(), open: Vec::new() };
     let read = reader.message(name, source);
-    read.map_err(|diagnostic| Mistake {
-        diagnostic,
-        sources: reader.sources,
-    })
+    read.map_err(|diagnostic| Mistake { diagnostic, sources: reader.sources })
 }
 
 type Parsed<T> = Result<T, Box<Diagnostic>>;
@@ -125,18 +106,9 @@ impl Reader<'_> {
         let at = self.sources.len();
         self.sources.push(source);
         if text.len() > FILE_MAX {
-            let place = Place {
-                source: at,
-                range: (0, 0),
-            };
+            let place = Place { source: at, range: (0, 0) };
             let what = format!("the file has {} octets", text.len());
-            return Err(mistake(
-                "msg-too-large",
-                what,
-                place,
-                "",
-                "use at most 1 MiB",
-            ));
+            return Err(mistake("msg-too-large", what, place, "", "use at most 1 MiB"));
         }
         self.open.push(name.clone());
         let mut members = Vec::new();
@@ -176,10 +148,7 @@ impl Reader<'_> {
         }
         let structure = Structure::new(name.type_name(), Extensibility::Final, members);
         let structure = structure.map_err(|error| {
-            let place = Place {
-                source: at,
-                range: (0, 0),
-            };
+            let place = Place { source: at, range: (0, 0) };
             let what = format!("{} is no type of a topic", quote(&name.message));
             let help = "the limits are those of the guide; shorten the message";
             mistake("msg-type", what, place, error.to_string(), help)
@@ -194,15 +163,9 @@ impl Reader<'_> {
             Named::Primitive(primitive) => Type::Primitive(primitive),
             Named::Text(max) => Type::Text(max),
             Named::Message { package, name } => {
-                let package = package.unwrap_or(if name == "Header" {
-                    "std_msgs"
-                } else {
-                    &of.package
-                });
-                let name = Name {
-                    package: package.to_owned(),
-                    message: name.to_owned(),
-                };
+                let package =
+                    package.unwrap_or(if name == "Header" { "std_msgs" } else { &of.package });
+                let name = Name { package: package.to_owned(), message: name.to_owned() };
                 Type::Structure(self.other(&name, place)?)
             }
         };

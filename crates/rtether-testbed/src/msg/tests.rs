@@ -6,10 +6,7 @@ use rtether_rtps::dynamic::Value;
 use super::*;
 
 fn source(name: &str, text: &str) -> Source {
-    Source {
-        name: name.to_owned(),
-        text: text.to_owned(),
-    }
+    Source { name: name.to_owned(), text: text.to_owned() }
 }
 
 fn read(text: &str) -> Result<Arc<Structure>, Mistake> {
@@ -34,9 +31,7 @@ fn a_message_has_the_octets_of_ros() {
     let kind = read(text).expect("a message");
     assert_eq!(kind.name(), "plant_msgs::msg::dds_::Pose_");
     let names: Vec<&str> = kind.members().iter().map(|one| one.name.as_str()).collect();
-    let expected = [
-        "header", "frame", "place", "path", "spread", "codes", "is_new", "letter",
-    ];
+    let expected = ["header", "frame", "place", "path", "spread", "codes", "is_new", "letter"];
     assert_eq!(names, expected);
     let mut octets = vec![0, 1, 0, 0];
     octets.extend(7_i32.to_le_bytes());
@@ -81,10 +76,7 @@ fn a_message_without_fields_has_an_octet() {
     // Oracle: the generators of ROS 2, since IDL has no empty structure.
     let kind = read("# std_msgs/Empty\n").expect("a message");
     assert_eq!(kind.members().len(), 1);
-    assert_eq!(
-        kind.from_payload(&[0, 1, 0, 0, 0, 0, 0, 0]),
-        Ok(kind.missing())
-    );
+    assert_eq!(kind.from_payload(&[0, 1, 0, 0, 0, 0, 0, 0]), Ok(kind.missing()));
 }
 
 #[test]
@@ -108,20 +100,13 @@ fn mistakes_have_a_place() {
         let span = mistake.diagnostic.primary.span;
         assert_eq!(mistake.diagnostic.code, code, "{text}");
         let source = &mistake.sources[span.source as usize].text;
-        assert_eq!(
-            &source[span.start as usize..span.end as usize],
-            place,
-            "{text}"
-        );
+        assert_eq!(&source[span.start as usize..span.end as usize], place, "{text}");
     }
     let circle = read("Loop a\n").expect_err("a circle");
     assert_eq!(circle.diagnostic.primary.span.source, 1);
     assert!(circle.diagnostic.title.contains("contains itself"));
     let long = format!("# {}\n", "x".repeat(FILE_MAX));
-    assert_eq!(
-        read(&long).expect_err("too long").diagnostic.code,
-        "msg-too-large"
-    );
+    assert_eq!(read(&long).expect_err("too long").diagnostic.code, "msg-too-large");
 }
 
 #[test]

@@ -23,17 +23,11 @@ pub fn prepare(device: &str, backend: Backend, settings: &Settings) -> Result<Co
     match backend {
         Backend::User => {
             let plan = live::Shim::prepare(device, settings)?;
-            Ok(Commands {
-                up: lines(plan.commands()),
-                down: lines(plan.undo()),
-            })
+            Ok(Commands { up: lines(plan.commands()), down: lines(plan.undo()) })
         }
         Backend::Kernel => {
             let plan = kernel::Shim::prepare(device, settings)?;
-            Ok(Commands {
-                up: lines(plan.commands()),
-                down: lines(plan.undo()),
-            })
+            Ok(Commands { up: lines(plan.commands()), down: lines(plan.undo()) })
         }
     }
 }

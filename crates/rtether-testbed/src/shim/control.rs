@@ -82,19 +82,13 @@ impl Wrong {
     /// Creates an error caused by the request.
     pub fn input(message: impl Into<String>) -> Self {
         let message = message.into();
-        Self {
-            message,
-            is_input: true,
-        }
+        Self { message, is_input: true }
     }
 
     /// Creates an error caused by the machine.
     pub fn machine(message: impl Into<String>) -> Self {
         let message = message.into();
-        Self {
-            message,
-            is_input: false,
-        }
+        Self { message, is_input: false }
     }
 }
 
@@ -141,9 +135,7 @@ impl Request {
 
 fn too_large(size: usize) -> Wrong {
     let most = MAX_CONFIG >> 10;
-    Wrong::input(format!(
-        "the configuration has {size} octets; the limit is {most} KiB"
-    ))
+    Wrong::input(format!("the configuration has {size} octets; the limit is {most} KiB"))
 }
 
 fn line_of(answer: &Answer) -> String {
@@ -280,16 +272,10 @@ pub fn ask(place: &RuntimeFiles, request: &Request) -> Result<String, AskError> 
         if source.kind() == ErrorKind::PermissionDenied {
             AskError::NotAllowed { device: device() }
         } else {
-            AskError::NoShim {
-                device: device(),
-                source,
-            }
+            AskError::NoShim { device: device(), source }
         }
     })?;
-    let no_answer = |source| AskError::NoAnswer {
-        device: device(),
-        source,
-    };
+    let no_answer = |source| AskError::NoAnswer { device: device(), source };
     let asked = stream
         .set_write_timeout(Some(ANSWER_PATIENCE))
         .and_then(|()| stream.write_all(request.line().as_bytes()));

@@ -110,9 +110,5 @@ fn clean(place: &RuntimeFiles, patience: Duration) -> Result<Down, DownError> {
         restored => restored?,
     }
     place.clear().map_err(DownError::State)?;
-    Ok(if had_state {
-        Down::Restored
-    } else {
-        Down::Nothing
-    })
+    Ok(if had_state { Down::Restored } else { Down::Nothing })
 }

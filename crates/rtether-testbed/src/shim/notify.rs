@@ -57,10 +57,8 @@ impl Notifier {
             News::Stopping => "STOPPING=1".to_owned(),
             News::Alive => "WATCHDOG=1".to_owned(),
             News::Status(line) => {
-                let line: String = line
-                    .chars()
-                    .map(|c| if c.is_control() { ' ' } else { c })
-                    .collect();
+                let line: String =
+                    line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
                 format!("STATUS={line}")
             }
         };
@@ -106,15 +104,10 @@ mod tests {
         let address = SocketAddr::from_abstract_name(&abstract_name).expect("a name");
         for (name, manager) in [
             (path.clone().into_os_string(), UnixDatagram::bind(&path)),
-            (
-                format!("@{abstract_name}").into(),
-                UnixDatagram::bind_addr(&address),
-            ),
+            (format!("@{abstract_name}").into(), UnixDatagram::bind_addr(&address)),
         ] {
             let manager = manager.expect("a socket");
-            manager
-                .set_read_timeout(Some(Duration::from_secs(10)))
-                .expect("a timeout");
+            manager.set_read_timeout(Some(Duration::from_secs(10))).expect("a timeout");
             let notifier = Notifier::new(&name).expect("a socket");
             for (news, line) in [
                 (News::Ready, "READY=1"),

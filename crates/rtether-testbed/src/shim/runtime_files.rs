@@ -60,12 +60,7 @@ pub enum RuntimeFilesError {
 const AS_ROOT: &str = "run as root, or set RUNTIME_DIRECTORY to a folder of your own";
 
 fn failed(action: &'static str, path: &Path) -> impl Fn(io::Error) -> RuntimeFilesError {
-    move |source| RuntimeFilesError::File {
-        action,
-        path: path.to_owned(),
-        source,
-        remedy: AS_ROOT,
-    }
+    move |source| RuntimeFilesError::File { action, path: path.to_owned(), source, remedy: AS_ROOT }
 }
 
 impl RuntimeFiles {
@@ -109,10 +104,7 @@ impl RuntimeFiles {
 
     /// Creates the folder.
     pub fn make(&self) -> Result<(), RuntimeFilesError> {
-        let made = DirBuilder::new()
-            .recursive(true)
-            .mode(0o755)
-            .create(&self.folder);
+        let made = DirBuilder::new().recursive(true).mode(0o755).create(&self.folder);
         made.map_err(failed("making", &self.folder))
     }
 
@@ -182,19 +174,14 @@ fn is_at(file: &File, path: &Path) -> bool {
     let same = |(one, other): (fs::Metadata, fs::Metadata)| {
         (one.dev(), one.ino()) == (other.dev(), other.ino())
     };
-    file.metadata()
-        .ok()
-        .zip(fs::metadata(path).ok())
-        .is_some_and(same)
+    file.metadata().ok().zip(fs::metadata(path).ok()).is_some_and(same)
 }
 
 fn is_device_name(name: &str) -> bool {
     (1..=NAME_MAX).contains(&name.len())
         && name != "."
         && name != ".."
-        && !name
-            .chars()
-            .any(|c| c == '/' || c == ':' || c.is_whitespace() || c.is_control())
+        && !name.chars().any(|c| c == '/' || c == ':' || c.is_whitespace() || c.is_control())
 }
 
 #[cfg(test)]
@@ -214,17 +201,7 @@ mod tests {
         for name in ["eth0", "enp3s0f0", "veth-a.100", "a", "fifteen-letters"] {
             assert!(is_device_name(name), "{name}");
         }
-        for name in [
-            "",
-            ".",
-            "..",
-            "a/b",
-            "../a",
-            "a b",
-            "a:b",
-            "sixteen-letters-",
-            "a\n",
-        ] {
+        for name in ["", ".", "..", "a/b", "../a", "a b", "a:b", "sixteen-letters-", "a\n"] {
             let error = RuntimeFiles::of(Path::new(RUNTIME), name).expect_err(name);
             assert!(matches!(error, RuntimeFilesError::Name(_)), "{name}");
         }
@@ -239,12 +216,7 @@ mod tests {
         assert!(!place.is_taken().expect("readable"));
         let lock = place.lock(Duration::ZERO).expect("writable").expect("free");
         assert!(place.is_taken().expect("readable"));
-        assert!(
-            place
-                .lock(Duration::from_millis(30))
-                .expect("writable")
-                .is_none()
-        );
+        assert!(place.lock(Duration::from_millis(30)).expect("writable").is_none());
         drop(lock);
         assert!(!place.is_taken().expect("readable"));
         assert!(place.lock(Duration::ZERO).expect("writable").is_some());

@@ -302,11 +302,7 @@ impl Worker {
         };
         let thread = std::thread::Builder::new().name("shim".to_owned());
         let thread = thread.spawn(work).map_err(system("starting a thread"))?;
-        Ok(Self {
-            handle,
-            end,
-            thread,
-        })
+        Ok(Self { handle, end, thread })
     }
 
     /// Ends the thread and restores the device. Returns why the thread ended by itself, if it did,

@@ -75,21 +75,11 @@ mod tests {
         let place = RuntimeFiles::of(&folder, "eth0").expect("a name");
         place.make().expect("writable");
         assert_eq!(State::read(&place), None);
-        let state = State {
-            pid: 4711,
-            device: "eth0".to_owned(),
-            backend: "user".to_owned(),
-        };
+        let state = State { pid: 4711, device: "eth0".to_owned(), backend: "user".to_owned() };
         state.write(&place).expect("writable");
         assert_eq!(State::read(&place), Some(state));
         // Other content is not a valid state and must not panic.
-        for text in [
-            "",
-            "{}",
-            "[1]",
-            "{\"schema\":\"rtether.shim-state/1\",\"pid\":-1}",
-            "\u{0}",
-        ] {
+        for text in ["", "{}", "[1]", "{\"schema\":\"rtether.shim-state/1\",\"pid\":-1}", "\u{0}"] {
             fs::write(place.state(), text).expect("writable");
             assert_eq!(State::read(&place), None, "{text}");
         }

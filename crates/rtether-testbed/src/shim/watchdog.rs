@@ -73,8 +73,7 @@ pub fn watch(
     let _signals = Signals::hold().map_err(system("holding signals back"))?;
     privileges::keep(&RIGHTS).map_err(system("giving up rights"))?;
     let said = ready.write_all(READY.as_bytes());
-    said.and_then(|()| ready.flush())
-        .map_err(system("telling the shim"))?;
+    said.and_then(|()| ready.flush()).map_err(system("telling the shim"))?;
     while !wait(&[end], None).map_err(system("waiting for the end of the shim"))?[0] {}
     let Some(_lock) = place.lock(PATIENCE)? else {
         return Ok(Outcome::NothingToDo);
@@ -131,9 +130,7 @@ impl Watchdog {
         }
         drop(child.kill());
         let status = child.wait()?;
-        Err(io::Error::other(format!(
-            "the watchdog did not start: {status}"
-        )))
+        Err(io::Error::other(format!("the watchdog did not start: {status}")))
     }
 
     /// Ends it, once there is nothing to restore.

@@ -61,14 +61,7 @@ pub(super) fn plan(scenario: &Scenario, backend: Backend, tag: &str, hosts: Vec<
     set_up.extend(tags(scenario, tag, &hosts));
     let tear_down = namespaces.iter();
     let tear_down = tear_down.map(|name| command(&format!("ip netns delete {name}")));
-    Plan {
-        backend,
-        set_up,
-        tear_down: tear_down.collect(),
-        hosts,
-        emulator,
-        shims,
-    }
+    Plan { backend, set_up, tear_down: tear_down.collect(), hosts, emulator, shims }
 }
 
 /// Without IPv6 addresses a host sends nothing that is not in the scenario.
@@ -94,17 +87,13 @@ fn neighbors(scenario: &Scenario, hosts: &[Host]) -> Vec<CommandLine> {
         }
     }
     let host = |node: NodeId| hosts.iter().find(|host| host.node == node);
-    let known = pairs
-        .into_iter()
-        .filter_map(|(from, to)| Some((host(from)?, host(to)?)));
-    let commands = known
-        .filter(|(from, to)| from.node != to.node)
-        .map(|(from, to)| {
-            command(&format!(
-                "ip -n {} neighbor add {} lladdr {} dev {DEVICE} nud permanent",
-                from.namespace, to.ip, to.mac
-            ))
-        });
+    let known = pairs.into_iter().filter_map(|(from, to)| Some((host(from)?, host(to)?)));
+    let commands = known.filter(|(from, to)| from.node != to.node).map(|(from, to)| {
+        command(&format!(
+            "ip -n {} neighbor add {} lladdr {} dev {DEVICE} nud permanent",
+            from.namespace, to.ip, to.mac
+        ))
+    });
     commands.collect()
 }
 
@@ -138,10 +127,8 @@ fn tags(scenario: &Scenario, tag: &str, hosts: &[Host]) -> Vec<Step> {
         let add = format!("tc -n {name} filter add dev {DEVICE}");
         steps.push(step(format!("tc -n {name} qdisc add dev {DEVICE} clsact")));
         // A shim sits between them: it sees the tags of both directions.
-        for (way, order, program) in [
-            ("egress", 1, filter::PUSH),
-            ("ingress", 65_000, filter::POP),
-        ] {
+        for (way, order, program) in [("egress", 1, filter::PUSH), ("ingress", 65_000, filter::POP)]
+        {
             steps.push(step(format!(
                 "{add} {way} pref {order} bpf direct-action object-pinned {folder}/{program}"
             )));

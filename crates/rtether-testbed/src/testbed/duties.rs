@@ -48,11 +48,7 @@ pub(super) fn duties(
             station: own,
             tcp_outgoing: Vec::new(),
             tcp_incoming: Vec::new(),
-            topics: Topics {
-                address: host.ip,
-                published: Vec::new(),
-                subscribed: Vec::new(),
-            },
+            topics: Topics { address: host.ip, published: Vec::new(), subscribed: Vec::new() },
         };
         duties.insert(host.node, own);
     }
@@ -61,10 +57,7 @@ pub(super) fn duties(
         match flow.encapsulation {
             Encapsulation::Tcp => add_tcp(&mut duties, plan, options, flow, stream),
             Encapsulation::Rtps { is_reliable, .. } => {
-                let policy = Policy {
-                    is_reliable,
-                    dscp: flow.dscp,
-                };
+                let policy = Policy { is_reliable, dscp: flow.dscp };
                 add_topic(&mut duties, options, flow, stream, policy);
             }
             Encapsulation::Udp
@@ -90,10 +83,7 @@ fn add(
 ) {
     let peer = |node: NodeId| {
         let host = plan.host(node)?;
-        Some(Peer {
-            ip: host.ip,
-            mac: host.mac,
-        })
+        Some(Peer { ip: host.ip, mac: host.mac })
     };
     let (carrier, group) = carrier(flow.encapsulation, number);
     let tagging = tagging(plan, flow);
@@ -101,10 +91,7 @@ fn add(
     let peers: Vec<Peer> = if is_multicast {
         vec![group]
     } else {
-        flow.listeners
-            .iter()
-            .filter_map(|&node| peer(node))
-            .collect()
+        flow.listeners.iter().filter_map(|&node| peer(node)).collect()
     };
     let listeners = u32::try_from(flow.listeners.len()).unwrap_or(0);
     if let Some(own) = duties.get_mut(&flow.talker) {
@@ -190,11 +177,8 @@ fn add_tcp(
             continue;
         };
         let answer = flow.reply.map(|reply| (octets(reply.payload), reply.after));
-        let tcp = if let Traffic::Bulk(bulk) = &flow.traffic {
-            Some(bulk.tcp)
-        } else {
-            flow.connection
-        };
+        let tcp =
+            if let Traffic::Bulk(bulk) = &flow.traffic { Some(bulk.tcp) } else { flow.connection };
         let window = tcp.map(|tcp| tcp.window);
         let window = window.map(|window| u32::try_from(window.get()).unwrap_or(u32::MAX));
         let (traffic, message) = match &flow.traffic {
@@ -227,10 +211,7 @@ fn add_tcp(
         if let Some(own) = duties.get_mut(&flow.talker) {
             own.tcp_outgoing.push(TcpOutgoing {
                 stream,
-                peer: Peer {
-                    ip: host.ip,
-                    mac: host.mac,
-                },
+                peer: Peer { ip: host.ip, mac: host.mac },
                 tagging: tagging(plan, flow),
                 traffic,
             });

@@ -117,11 +117,8 @@ pub(super) fn open(
     how.groups = duties::groups(scenario);
     how.reports_completions = layers::want_reports(&scenario.network);
     // With one core, or without a real-time priority, spinning would only starve the stations.
-    how.waiting = if cores > 1 && options.priority.is_some() {
-        Waiting::Spin
-    } else {
-        Waiting::Block
-    };
+    how.waiting =
+        if cores > 1 && options.priority.is_some() { Waiting::Spin } else { Waiting::Block };
     Ok(Emulator::new(&scenario.network, &ports, how)?)
 }
 
@@ -135,10 +132,7 @@ pub(super) fn run(
     let ended = emulator.run(end).err();
     let ended = ended.map(|error| why_ended(&error, scenario, plan));
     match emulator.finish() {
-        Ok(report) => Emulation {
-            ended,
-            ..said(&report)
-        },
+        Ok(report) => Emulation { ended, ..said(&report) },
         Err(error) => Emulation {
             ended: ended.or_else(|| Some(why_ended(&error, scenario, plan))),
             ..Emulation::default()
@@ -162,10 +156,10 @@ fn said(report: &EmulatorReport) -> Emulation {
     let counts = &report.counts;
     let departures = &report.departures;
     let (calm, returned) = (&departures.calm, &departures.calm_returned);
-    let stood_still = departures.stalls.iter().map(|stall| Stall {
-        from: stall.at,
-        until: stall.at + stall.length,
-    });
+    let stood_still = departures
+        .stalls
+        .iter()
+        .map(|stall| Stall { from: stall.at, until: stall.at + stall.length });
     let stood_still: Vec<Stall> = stood_still.collect();
     // When further stalls were is not known, so any packet may have met one.
     let are_known = departures.stall_count == stood_still.len() as u64;

@@ -67,13 +67,8 @@ pub(super) fn take_in(
                 if due.since_start() < warmup || !(is_late || arrived.is_some()) {
                     continue;
                 }
-                let sent = Sent {
-                    stream,
-                    number,
-                    at: due,
-                    call: Duration::ZERO,
-                    late: Duration::ZERO,
-                };
+                let sent =
+                    Sent { stream, number, at: due, call: Duration::ZERO, late: Duration::ZERO };
                 own.sent.insert(number, sent);
                 if let Some(&at) = arrived {
                     let arrived = Arrived {
@@ -115,10 +110,7 @@ fn due(
             due.extend(begun.range(from..).map(|(_, &at)| at));
         }
         Some(Some(mean_interval)) => {
-            let random = Flow {
-                traffic: Traffic::Poisson { mean_interval },
-                ..flow.clone()
-            };
+            let random = Flow { traffic: Traffic::Poisson { mean_interval }, ..flow.clone() };
             let mut releases = Releases::new(&random, seed);
             let first = releases.first();
             let all = std::iter::successors(first, |&at| releases.next(at));

@@ -73,12 +73,8 @@ fn queues(
     let count = map.map_or(1, QueueMap::count);
     let lowest = CLASS + u32::from(map.map_or(0, |map| map.queue_of(Pcp::default())));
     let mut commands = vec![
-        tc(format!(
-            "qdisc add dev {device} root handle 1: htb default {lowest:x}"
-        )),
-        tc(format!(
-            "class add dev {device} parent 1: classid 1:1 htb rate {rate} {shape}"
-        )),
+        tc(format!("qdisc add dev {device} root handle 1: htb default {lowest:x}")),
+        tc(format!("class add dev {device} parent 1: classid 1:1 htb rate {rate} {shape}")),
     ];
     for queue in 0..count {
         let minor = CLASS + u32::from(queue);
@@ -92,9 +88,7 @@ fn queues(
         )));
     }
     if let Some(map) = map {
-        let filter = tc(format!(
-            "filter add dev {device} parent 1: protocol all bpf bytecode"
-        ));
+        let filter = tc(format!("filter add dev {device} parent 1: protocol all bpf bytecode"));
         commands.push(filter.argument(bytecode(map)));
     }
     commands

@@ -66,11 +66,7 @@ fn of_station(
     let is_own = |link: &&Link| link.ends.iter().any(|end| end.node == id);
     let link = network.links.iter().find(is_own)?;
     Some(Settings {
-        signal: if network.is_half_duplex(link) {
-            Signal::Reports
-        } else {
-            Signal::Port
-        },
+        signal: if network.is_half_duplex(link) { Signal::Reports } else { Signal::Port },
         priority: priority.map(|priority| priority + ABOVE),
         ..Settings::new(layer.clone(), link.rate)
     })
@@ -79,17 +75,14 @@ fn of_station(
 /// Returns whether a layer waits for reports of the emulated network about its frames.
 pub(super) fn want_reports(network: &Network) -> bool {
     let all = settings(network, None);
-    all.iter()
-        .any(|(_, settings)| settings.signal == Signal::Reports)
+    all.iter().any(|(_, settings)| settings.signal == Signal::Reports)
 }
 
 /// Returns why a shim cannot implement the layer of a station.
 pub(super) fn refusal(network: &Network, id: NodeId, station: &EndStation) -> Option<String> {
     let settings = of_station(network, id, station, None)?;
     let refused = shim::check(&settings).err()?;
-    Some(format!(
-        "has a layer that no shim supports: {refused}; or write `emulate: true` there"
-    ))
+    Some(format!("has a layer that no shim supports: {refused}; or write `emulate: true` there"))
 }
 
 /// Runs `work` while the layers of all hosts are up; returns their results.
@@ -122,13 +115,10 @@ pub(super) fn with<T>(
         }
         let done = (!failed).then(work);
         drop(handles);
-        let ended: Result<Vec<_>, _> = layers
-            .into_iter()
-            .map(|layer| layer.join(scenario))
-            .collect();
+        let ended: Result<Vec<_>, _> =
+            layers.into_iter().map(|layer| layer.join(scenario)).collect();
         let layers = ended?;
-        done.map(|done| (done, layers))
-            .ok_or(TestbedError::Interrupted)
+        done.map(|done| (done, layers)).ok_or(TestbedError::Interrupted)
     })
 }
 
@@ -195,9 +185,7 @@ fn run(
 /// Describes how the layer of each host did, one line per host.
 pub(super) fn said(scenario: &Scenario, layers: &[HostLayer]) -> Vec<String> {
     let line = |layer: &HostLayer| {
-        let HostLayer {
-            status, replayed, ..
-        } = layer;
+        let HostLayer { status, replayed, .. } = layer;
         let lost: u64 = status.drops.named().iter().map(|(_, count)| count).sum();
         let smoother = status.smoother.map(|smoother| {
             let statistics = smoother.statistics;
@@ -235,11 +223,7 @@ pub(super) fn json(scenario: &Scenario, layers: &[HostLayer]) -> Value {
 
 impl Replayed {
     fn words(self) -> String {
-        let Self {
-            decisions,
-            differs,
-            unrecorded,
-        } = self;
+        let Self { decisions, differs, unrecorded } = self;
         if differs {
             return format!("differs from its replay after {decisions} decisions");
         }

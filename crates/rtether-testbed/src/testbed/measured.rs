@@ -188,10 +188,7 @@ impl Measured {
 impl MeasuredStream {
     /// Returns the distribution of the latency.
     pub fn distribution(&self) -> Distribution {
-        Distribution {
-            latency: self.latency,
-            histogram: self.histogram.clone(),
-        }
+        Distribution { latency: self.latency, histogram: self.histogram.clone() }
     }
 
     /// Returns the figures shown beside simulation and bound.
@@ -231,10 +228,7 @@ impl MeasuredStream {
     pub(super) fn arrive(&mut self, arrived: &Arrived, evidence: Evidence) {
         self.latency.record(arrived.latency);
         self.histogram.record(arrived.latency);
-        let worst = Worst {
-            at: arrived.released_at,
-            latency: arrived.latency,
-        };
+        let worst = Worst { at: arrived.released_at, latency: arrived.latency };
         keep_slower(&mut self.worst, worst);
         match evidence {
             Evidence::Inside(beyond) => {

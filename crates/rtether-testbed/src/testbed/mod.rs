@@ -156,10 +156,7 @@ pub enum TestbedError {
 }
 
 fn list(reasons: &[String]) -> String {
-    let lines: Vec<String> = reasons
-        .iter()
-        .map(|reason| format!("  - {reason}"))
-        .collect();
+    let lines: Vec<String> = reasons.iter().map(|reason| format!("  - {reason}")).collect();
     lines.join("\n")
 }
 
@@ -241,10 +238,7 @@ impl Plan {
             reasons.push("its hosts have to be named; `ssh::Plan` takes them".into());
         }
         if !reasons.is_empty() {
-            return Err(TestbedError::Unsupported {
-                backend: backend.name(),
-                reasons,
-            });
+            return Err(TestbedError::Unsupported { backend: backend.name(), reasons });
         }
         let hosts = hosts(scenario, tag);
         Ok(commands::plan(scenario, backend, tag, hosts))
@@ -310,11 +304,7 @@ pub fn clean() -> Result<Vec<String>, TestbedError> {
             removed.push(name);
         }
     }
-    for entry in std::fs::read_dir(commands::RUN)
-        .into_iter()
-        .flatten()
-        .flatten()
-    {
+    for entry in std::fs::read_dir(commands::RUN).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         if is_left_behind(&name) {
             // It may be mounted or not, depending on when the process was killed.

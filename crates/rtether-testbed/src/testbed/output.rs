@@ -58,9 +58,7 @@ impl Measured {
         let streams = self.streams.iter();
         let emulated = super::emulated(scenario).into_iter();
         Evidence {
-            streams: streams
-                .map(|stream| (stream.measurement(), stream.distribution()))
-                .collect(),
+            streams: streams.map(|stream| (stream.measurement(), stream.distribution())).collect(),
             assessments: self.assess(scenario),
             tolerance: self.tolerance,
             error: self.errors.first().cloned(),
@@ -139,13 +137,12 @@ pub(super) fn rows<'a>(
     let flows = scenario.flows.iter();
     let ends = flows.flat_map(|flow| flow.listeners.iter().map(move |&node| (flow, node)));
     let said = measured.streams.iter().zip(assessments);
-    ends.zip(said)
-        .map(|((flow, listener), (stream, assessment))| Row {
-            flow,
-            listener,
-            stream,
-            assessment,
-        })
+    ends.zip(said).map(|((flow, listener), (stream, assessment))| Row {
+        flow,
+        listener,
+        stream,
+        assessment,
+    })
 }
 
 /// A measured scenario, in all formats.
@@ -204,15 +201,12 @@ impl Run<'_> {
 
     /// Returns the verdict in a line: its word, and what it rests on.
     fn said(&self) -> String {
-        let Self {
-            scenario, measured, ..
-        } = *self;
+        let Self { scenario, measured, .. } = *self;
         let results = measured.results(scenario);
         let checked = Checked::new(scenario.clone(), results, self.assessments.to_vec());
         let counts = checked.counts();
         let streams = plural(counts.streams, "stream");
-        self.conclusion()
-            .sentence(&format!("{streams}: {}.", counts.words()))
+        self.conclusion().sentence(&format!("{streams}: {}.", counts.words()))
     }
 
     /// Returns a row per stream.
@@ -247,9 +241,7 @@ impl Run<'_> {
             .rank(3)
             .number("p99", "p99_ns", |row| ns(row.stream.quantile(99, 100)))
             .rank(3)
-            .number("p99.9", "p999_ns", |row| {
-                ns(row.stream.quantile(999, 1_000))
-            })
+            .number("p99.9", "p999_ns", |row| ns(row.stream.quantile(999, 1_000)))
             .rank(4)
             .number("max", "max_ns", |row| ns(max(row)))
             .number("p50 with stalls", "p50_with_stalls_ns", |row| {
@@ -261,9 +253,7 @@ impl Run<'_> {
             })
             .rank(2)
             .file("missed_with_stalls", |row| row.stream.missed_with_stalls)
-            .file("p999_with_stalls_ns", |row| {
-                ns(row.stream.with_stalls.quantile(999, 1_000))
-            })
+            .file("p999_with_stalls_ns", |row| ns(row.stream.with_stalls.quantile(999, 1_000)))
             .file("max_with_stalls_ns", |row| ns(row.stream.with_stalls.max()))
             .number("deadline", "deadline_ns", |row| ns(row.flow.deadline))
             .both("verdict", "verdict", |row| {
@@ -281,15 +271,12 @@ impl Run<'_> {
 
 /// Returns whole nanoseconds, which is what clocks resolve.
 fn ns(span: Option<Duration>) -> Cell {
-    span.map(|span| Cell::from(span.as_ns_floor()).shown(time(span)))
-        .into()
+    span.map(|span| Cell::from(span.as_ns_floor()).shown(time(span))).into()
 }
 
 fn footer(scenario: &Scenario, measured: &Measured, assessments: &[Assessment]) -> String {
     let facts = facts(measured).into_iter();
-    let mut lines: Vec<String> = facts
-        .map(|(name, text)| format!("{name:<15}{text}"))
-        .collect();
+    let mut lines: Vec<String> = facts.map(|(name, text)| format!("{name:<15}{text}")).collect();
     lines.extend(ssh::lines(scenario, measured));
     let emulated = profile::said(scenario, measured);
     lines.extend(emulated.map(|said| format!("stacks         emulated at {said}")));
@@ -380,11 +367,7 @@ pub(super) fn facts(measured: &Measured) -> Vec<(&'static str, String)> {
     let errors = measured.errors.iter();
     facts.extend(errors.map(|error| ("error", plain_line(error))));
     if measured.is_partial {
-        let how = if measured.errors.is_empty() {
-            "interrupted"
-        } else {
-            "ended early"
-        };
+        let how = if measured.errors.is_empty() { "interrupted" } else { "ended early" };
         let what = "the figures are those of the part that was run";
         facts.push((how, what.into()));
     }
@@ -412,10 +395,7 @@ fn files(row: &Row<'_>) -> Option<String> {
     ))
 }
 
-#[allow(
-    clippy::cast_precision_loss,
-    reason = "a rate for display needs no 53rd bit"
-)]
+#[allow(clippy::cast_precision_loss, reason = "a rate for display needs no 53rd bit")]
 fn to_f64(value: u64) -> f64 {
     value as f64
 }
@@ -503,14 +483,9 @@ fn number(time: Option<Duration>) -> Value {
 
 /// Returns the measurement as one JSON document (`rtether.live/1`), times in nanoseconds.
 fn json(run: &Run<'_>) -> String {
-    let Run {
-        scenario,
-        measured,
-        assessments,
-    } = *run;
-    let streams: Vec<Value> = rows(scenario, measured, assessments)
-        .map(|row| stream_json(scenario, &row))
-        .collect();
+    let Run { scenario, measured, assessments } = *run;
+    let streams: Vec<Value> =
+        rows(scenario, measured, assessments).map(|row| stream_json(scenario, &row)).collect();
     let mut document = json!({
         "format": "rtether.live/1",
         "scenario": scenario.name,

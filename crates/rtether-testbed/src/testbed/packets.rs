@@ -40,11 +40,7 @@ pub(super) struct Keeper {
 
 impl Keeper {
     pub(super) fn new(streams: usize, most: usize) -> Self {
-        Self {
-            packets: Packets::default(),
-            most_of_stream: most / Ord::max(streams, 1),
-            before: 0,
-        }
+        Self { packets: Packets::default(), most_of_stream: most / Ord::max(streams, 1), before: 0 }
     }
 
     /// Begins the next stream.
@@ -89,16 +85,7 @@ mod tests {
         }
         let packets = keeper.finish();
         let kept: Vec<(u32, u16)> = packets.kept.iter().map(|p| (p.number, p.stream)).collect();
-        let expected = [
-            (0, 0),
-            (0, 1),
-            (0, 2),
-            (1, 0),
-            (1, 1),
-            (1, 2),
-            (2, 0),
-            (2, 2),
-        ];
+        let expected = [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (2, 0), (2, 2)];
         assert_eq!((kept.as_slice(), packets.more), (&expected[..], 3));
     }
 }

@@ -49,8 +49,7 @@ pub fn html(
     if !files.is_empty() {
         page = page.section("transfers", "Transfers", TRANSFERS_NOTE, files);
     }
-    page.section("run", "About this run", "", about(measured, source))
-        .render()
+    page.section("run", "About this run", "", about(measured, source)).render()
 }
 
 fn lead(checked: &Checked, measured: &Measured) -> Markup {
@@ -242,10 +241,8 @@ flows: [{ name: f, from: a, to: b, period: 1 ms, size: 64 B, deadline: 250 us }]
         let measured = measured();
         let assessments = measured.assess(&scenario);
         let page = html(&scenario, &measured, &assessments, Some(SCENARIO));
-        let options = roxmltree::ParsingOptions {
-            allow_dtd: true,
-            ..roxmltree::ParsingOptions::default()
-        };
+        let options =
+            roxmltree::ParsingOptions { allow_dtd: true, ..roxmltree::ParsingOptions::default() };
         let document = roxmltree::Document::parse_with_options(&page, options).unwrap();
         let section = |id| {
             let mut all = document.descendants();
@@ -263,10 +260,7 @@ flows: [{ name: f, from: a, to: b, period: 1 ms, size: 64 B, deadline: 250 us }]
         assert_eq!(x.len(), 5, "{curve:?}");
         let (width, height) = ((x[4] - x[0]) / 3.0, (y[4] - y[0]) / 12_f64.ln());
         for (number, step) in [0.0, 0.0, 1.0, 2.0, 3.0].into_iter().enumerate() {
-            assert!(
-                (x[number] - x[0] - step * width).abs() < 0.04 * width,
-                "{x:?}"
-            );
+            assert!((x[number] - x[0] - step * width).abs() < 0.04 * width, "{x:?}");
         }
         for (number, packets) in [4.0_f64, 3.0, 2.0, 1.0, 1.0 / 3.0].into_iter().enumerate() {
             let below = (4.0 / packets).ln() * height;

@@ -143,9 +143,7 @@ pub(super) fn said(scenario: &Scenario, measured: &Measured) -> Option<String> {
 /// Returns the longest time that a stack takes for a frame of this size, sending and receiving.
 fn most(stack: &Stack, size: Bytes) -> [Duration; 2] {
     let with = |cost: Cost, jitter: &Jitter, is_outbound| {
-        let rare = jitter
-            .outliers
-            .map_or(Duration::ZERO, |outliers| outliers.max);
+        let rare = jitter.outliers.map_or(Duration::ZERO, |outliers| outliers.max);
         cost.of(size) + jitter.spread.max(is_outbound) + rare
     };
     match stack {
@@ -193,13 +191,7 @@ flows:
     }
 
     fn sent(call: i64) -> Sent {
-        Sent {
-            stream: 0,
-            number: 0,
-            at: Instant::ZERO,
-            call: US * call,
-            late: Duration::ZERO,
-        }
+        Sent { stream: 0, number: 0, at: Instant::ZERO, call: US * call, late: Duration::ZERO }
     }
 
     fn arrived(receive: Option<i64>, is_answer: bool) -> Arrived {

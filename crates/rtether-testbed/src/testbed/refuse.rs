@@ -19,9 +19,7 @@ pub(super) fn reasons(scenario: &Scenario, backend: Backend) -> Vec<String> {
     let network = &scenario.network;
     let mut reasons = Vec::new();
     let stations = network.nodes.iter();
-    let count = stations
-        .filter(|node| matches!(node.kind, NodeKind::EndStation(_)))
-        .count();
+    let count = stations.filter(|node| matches!(node.kind, NodeKind::EndStation(_))).count();
     if count > STATIONS_MAX {
         reasons.push(format!(
             "{count} end stations are more than the {STATIONS_MAX} that one host takes"
@@ -57,10 +55,7 @@ pub(super) fn reasons(scenario: &Scenario, backend: Backend) -> Vec<String> {
             reasons.extend(of_kernel_loop(network));
         }
         Backend::Emulated => {
-            let setup = Setup {
-                groups: &scenario.flows,
-                ..Setup::new(network, scenario.run.seed)
-            };
+            let setup = Setup { groups: &scenario.flows, ..Setup::new(network, scenario.run.seed) };
             let obstacle = Emulation::new(&setup).err();
             reasons.extend(obstacle.map(|error| error.to_string()));
         }
@@ -133,32 +128,19 @@ fn of_kernel_switch(switch: &Switch) -> Option<&'static str> {
     let is_plain = |vlan: &PortVlan| *vlan == PortVlan::Transparent;
     if switch.mode == ForwardingMode::CutThrough {
         Some("is cut-through, a bridge of the kernel stores frames; use `--backend emulated`")
-    } else if !matches!(
-        switch.selection,
-        Selection::Fcfs | Selection::StrictPriority
-    ) {
+    } else if !matches!(switch.selection, Selection::Fcfs | Selection::StrictPriority) {
         Some("has a selection other than fcfs and strict priority; use `--backend emulated`")
-    } else if switch
-        .selections()
-        .any(|selection| selection != switch.selection)
-    {
+    } else if switch.selections().any(|selection| selection != switch.selection) {
         Some("has ports with a selection of their own; use `--backend emulated`")
     } else if switch.ports.iter().any(|port| !is_plain(&port.vlan)) {
         Some("has VLANs, which bridges of this kind do not filter; use `--backend emulated`")
-    } else if switch
-        .ports
-        .iter()
-        .any(|port| port.default_pcp != Pcp::default())
-    {
+    } else if switch.ports.iter().any(|port| port.default_pcp != Pcp::default()) {
         Some("gives priorities to untagged frames; use `--backend emulated`")
     } else if switch.router.is_some() {
         Some("is a router; use `--backend emulated`")
     } else if switch.mirror.is_some() {
         Some("has a mirror port; use `--backend emulated`")
-    } else if (0..)
-        .zip(&switch.ports)
-        .any(|(port, _)| switch.thresholds_at(port).is_some())
-    {
+    } else if (0..).zip(&switch.ports).any(|(port, _)| switch.thresholds_at(port).is_some()) {
         Some("has thresholds for its queues; use `--backend emulated`")
     } else if switch.has_ingress() {
         Some("marks or polices frames that arrive (`ingress`); use `--backend emulated`")
@@ -237,13 +219,7 @@ fn of_flow(flow: &Flow) -> Option<String> {
         && let Some(why) = of_echo(flow)
     {
         Some(format!("is ICMP, {why}"))
-    } else if matches!(
-        flow.encapsulation,
-        Encapsulation::Rtps {
-            version: RtpsVersion::V1_0,
-            ..
-        }
-    ) {
+    } else if matches!(flow.encapsulation, Encapsulation::Rtps { version: RtpsVersion::V1_0, .. }) {
         Some(
             "is published over RTPS 1.0, which is simulated here; to measure it, run `rtether manager` and \
              `rtether pub --rtps 1.0`, or write `over: rtps`"

@@ -96,11 +96,7 @@ pub fn stand<T>(
         end.store(true, Ordering::Relaxed);
         let emulation = emulator.map(joined).transpose()?;
         let (done, layers) = done?;
-        Ok(Stood {
-            done,
-            emulation,
-            layers,
-        })
+        Ok(Stood { done, emulation, layers })
     })
 }
 
@@ -133,10 +129,7 @@ fn emulate(
     if emulation.ended.is_some() {
         stop();
     }
-    Ok(Emulation {
-        clock: Some(clock),
-        ..emulation
-    })
+    Ok(Emulation { clock: Some(clock), ..emulation })
 }
 
 /// Creates everything in a test bed except its stations and emulator.
@@ -184,9 +177,8 @@ pub fn run(
     options: &Options,
     progress: &Progress,
 ) -> Result<Measured, TestbedError> {
-    let stood = stand(scenario, plan, options, progress, || {
-        stations(scenario, plan, options, progress)
-    })?;
+    let stood =
+        stand(scenario, plan, options, progress, || stations(scenario, plan, options, progress))?;
     let is_partial = progress.stop.load(Ordering::Relaxed);
     let mut collected = stood.done?;
     for HostLayer { node, ended, .. } in &stood.layers {
@@ -195,10 +187,7 @@ pub fn run(
         collected.errors.extend(ended);
     }
     let measured = put_together(scenario, options, collected, stood.emulation, is_partial);
-    Ok(Measured {
-        layers: stood.layers,
-        ..measured
-    })
+    Ok(Measured { layers: stood.layers, ..measured })
 }
 
 /// Merges the findings of all stations into a measurement.
@@ -217,10 +206,7 @@ pub(super) fn put_together(
         oddities.unrecorded += log.oddities.unrecorded;
         oddities.clock_steps = Ord::max(oddities.clock_steps, log.oddities.clock_steps);
     }
-    let stalls = collected
-        .stalls
-        .iter()
-        .flat_map(|(_, stalls)| &stalls.found);
+    let stalls = collected.stalls.iter().flat_map(|(_, stalls)| &stalls.found);
     let own = emulation.as_ref().map(|own| own.stalls(collected.clock));
     let (streams, packets) = streams::streams(
         scenario,
@@ -230,9 +216,7 @@ pub(super) fn put_together(
         options.seed,
     );
     let spans = stalls.clone().map(|stall| stall.until - stall.from);
-    let added = emulation
-        .as_ref()
-        .map_or(Duration::ZERO, Emulation::added_max);
+    let added = emulation.as_ref().map_or(Duration::ZERO, Emulation::added_max);
     let late = streams.iter().map(|stream| stream.late_inside).max();
     let lost = emulation.as_ref().and_then(|own| own.ended.clone());
     // First, since it caused the errors of the stations.
@@ -387,9 +371,7 @@ pub(super) fn play(
             .collect();
         let watchers = meeting.open(begin, watches);
         let threads = threads.into_iter();
-        let outcomes: Vec<_> = threads
-            .map(|(node, thread)| (node, joined(thread)))
-            .collect();
+        let outcomes: Vec<_> = threads.map(|(node, thread)| (node, joined(thread))).collect();
         let mut stalls = Stalls::default();
         for watcher in watchers {
             stalls.extend(watcher.finish());
@@ -404,18 +386,12 @@ pub(super) fn play(
 
 /// Placement of a watcher: what preempts it preempts every station on the core.
 fn above_all(core: usize) -> Placement {
-    Placement {
-        core: Some(core),
-        priority: Some(MOST_URGENT),
-        lock_memory: false,
-    }
+    Placement { core: Some(core), priority: Some(MOST_URGENT), lock_memory: false }
 }
 
 /// Joins a thread and propagates its panic.
 fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
-    thread
-        .join()
-        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// Merges the outcomes of stations; an error if none could run.
@@ -433,9 +409,7 @@ fn collect(
                 collected.errors.extend(ended);
                 if seen.refused > 0 {
                     let refused = seen.refused;
-                    collected
-                        .failures
-                        .push(format!("{}: {refused} connections failed", name()));
+                    collected.failures.push(format!("{}: {refused} connections failed", name()));
                 }
                 collected.logs.push((node, seen.log));
                 collected.files.extend(seen.files);
@@ -516,20 +490,14 @@ run: { for: 1200 ms, warmup: 1 ms }
         std::thread::sleep(Span::from_millis(1));
         let run = Clock::start();
         let shift = run.start_by(&own);
-        let stall = |from, until| Stall {
-            from: at(from) + shift,
-            until: at(until) + shift,
-        };
+        let stall = |from, until| Stall { from: at(from) + shift, until: at(until) + shift };
         let emulation = Emulation {
             stood_still: vec![stall(20, 219), stall(1_000, 1_001)],
             clock: Some(own),
             ..Emulation::default()
         };
         let collected = StationLogs {
-            logs: vec![(
-                nodes[0],
-                log(&[(20, 200_000), (40, 300), (430, 300), (900, 310)]),
-            )],
+            logs: vec![(nodes[0], log(&[(20, 200_000), (40, 300), (430, 300), (900, 310)]))],
             stalls: vec![(nodes, Stalls::default())],
             clock: Some(run),
             ..StationLogs::default()
@@ -614,18 +582,11 @@ accept: {accept}
         // From one in twenty on, it holds with stalls, or nobody knows.
         let (said, why) = standing(3, 6_000, usual);
         assert_eq!(said, Standing::NoAnswer);
-        assert!(
-            why.contains("touched 6.0 % of the packets, and with them"),
-            "{why}"
-        );
+        assert!(why.contains("touched 6.0 % of the packets, and with them"), "{why}");
         assert_eq!(standing(3, 4_900, usual).0, held);
         assert_eq!(standing(30, 7_500, usual).0, Standing::Late);
         // Where each met a stall, nothing is judged, whatever is required.
-        for accept in [
-            usual,
-            "[{ flow: f, lost: 100000 }]",
-            "[{ flow: f, missed: 50 % }]",
-        ] {
+        for accept in [usual, "[{ flow: f, lost: 100000 }]", "[{ flow: f, missed: 50 % }]"] {
             let (said, why) = standing(50, 4_000, accept);
             assert_eq!(said, Standing::NoAnswer, "{accept}");
             assert!(why.contains("all 50 packets"), "{why}");
@@ -645,18 +606,9 @@ accept: {accept}
         let of = measured.streams[0].measurement();
         let ms = Duration::from_ms;
         assert_eq!((of.stalled, of.missed, of.with_stalls.missed), (30, 30, 30));
-        assert_eq!(
-            (of.p50, of.p99, of.max),
-            (Some(ms(1)), Some(ms(1)), Some(ms(1)))
-        );
-        assert_eq!(
-            (of.max_less_stalls, of.with_stalls.max),
-            (Some(ms(7)), Some(ms(9)))
-        );
-        assert_eq!(
-            (of.with_stalls.p50, of.with_stalls.p99),
-            (Some(ms(9)), Some(ms(9)))
-        );
+        assert_eq!((of.p50, of.p99, of.max), (Some(ms(1)), Some(ms(1)), Some(ms(1))));
+        assert_eq!((of.max_less_stalls, of.with_stalls.max), (Some(ms(7)), Some(ms(9))));
+        assert_eq!((of.with_stalls.p50, of.with_stalls.p99), (Some(ms(9)), Some(ms(9))));
         assert_eq!(of.much_stalled(), Some(600));
         let assessments = measured.assess(&scenario);
         let run = super::super::Run {
@@ -665,21 +617,15 @@ accept: {accept}
             assessments: &assessments,
         };
         let table = run.render(Format::Table, Screen::default());
-        assert!(
-            table.contains("p50 with stalls") && table.contains("warning"),
-            "{table}"
-        );
+        assert!(table.contains("p50 with stalls") && table.contains("warning"), "{table}");
         let document: serde_json::Value = serde_json::from_str(&run.json()).expect("JSON");
         let stream = &document["streams"][0];
         assert_eq!(stream["with_stalls"]["p50_ns"], 9_000_000);
         assert_eq!(stream["latency_ns"]["p50"], 1_000_000);
         let calm = stalled(0, 0, "[{ flow: f, sim: deadline }]");
         let assessments = calm.1.assess(&calm.0);
-        let run = super::super::Run {
-            scenario: &calm.0,
-            measured: &calm.1,
-            assessments: &assessments,
-        };
+        let run =
+            super::super::Run { scenario: &calm.0, measured: &calm.1, assessments: &assessments };
         let table = run.render(Format::Table, Screen::default());
         assert!(!table.contains("warning"), "{table}");
     }

@@ -24,12 +24,7 @@ pub(super) fn streams(
     [warmup, duration]: [Duration; 2],
     seed: u64,
 ) -> (Vec<MeasuredStream>, Packets) {
-    let StationLogs {
-        logs,
-        files,
-        stalls,
-        ..
-    } = collected;
+    let StationLogs { logs, files, stalls, .. } = collected;
     let mut streams = Vec::new();
     let mut packets: Vec<Records> = Vec::new();
     let mut profiles = Vec::new();
@@ -56,11 +51,7 @@ pub(super) fn streams(
                 own.answered.insert(answered.number, *answered);
             }
         }
-        for arrived in log
-            .arrived
-            .iter()
-            .filter(|packet| is_counted(packet.released_at))
-        {
+        for arrived in log.arrived.iter().filter(|packet| is_counted(packet.released_at)) {
             let index = usize::from(arrived.stream);
             if let Some((own, stream)) = packets.get_mut(index).zip(streams.get_mut(index)) {
                 take_in(own, stream, arrived);
@@ -124,9 +115,7 @@ fn stalls_of(all: &[(Vec<NodeId>, Stalls)], nodes: [NodeId; 2]) -> Cow<'_, Stall
 }
 
 fn is_stalled(arrived: &Arrived, stalls: &Stalls) -> bool {
-    stalls
-        .felt()
-        .touch(arrived.released_at, arrived.released_at + arrived.latency)
+    stalls.felt().touch(arrived.released_at, arrived.released_at + arrived.latency)
 }
 
 /// Decides which figures a packet of a stream counts in.

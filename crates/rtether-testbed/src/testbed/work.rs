@@ -77,11 +77,7 @@ impl Work {
             Self::Sender(outgoing) => matches!(outgoing.traffic, TcpTraffic::Messages { .. }),
         };
         let priority = options.priority.filter(|_| is_urgent);
-        let placement = Placement {
-            core: None,
-            priority,
-            lock_memory: priority.is_some(),
-        };
+        let placement = Placement { core: None, priority, lock_memory: priority.is_some() };
         placement.apply()?;
         Ok(match self {
             Self::Station(duties) => Opened::Station(Box::new(Station::open(duties)?)),
@@ -99,44 +95,24 @@ impl Opened {
         match self {
             Self::Station(station) => {
                 let (log, ended) = station.run(clock, stop);
-                Seen {
-                    log,
-                    ended,
-                    ..Seen::default()
-                }
+                Seen { log, ended, ..Seen::default() }
             }
             Self::Topics(host) => {
                 let (log, ended) = host.run(clock, [until, end], stop);
-                Seen {
-                    log,
-                    ended,
-                    ..Seen::default()
-                }
+                Seen { log, ended, ..Seen::default() }
             }
             Self::Server(server) => {
                 let (log, files) = server.run(clock, end, stop);
-                Seen {
-                    log,
-                    files,
-                    ..Seen::default()
-                }
+                Seen { log, files, ..Seen::default() }
             }
             Self::Sender(outgoing) => match outgoing.traffic {
                 TcpTraffic::Messages { .. } => {
                     let (log, ended) = send_messages(*outgoing, clock, [until, end], stop);
-                    Seen {
-                        log,
-                        ended,
-                        ..Seen::default()
-                    }
+                    Seen { log, ended, ..Seen::default() }
                 }
                 TcpTraffic::Files { .. } => {
                     let (files, refused) = send_files(*outgoing, clock, until, stop);
-                    Seen {
-                        files,
-                        refused,
-                        ..Seen::default()
-                    }
+                    Seen { files, refused, ..Seen::default() }
                 }
             },
         }

@@ -79,9 +79,7 @@ pub fn announced(
             return Ok(Some(found));
         }
     }
-    search
-        .reason()
-        .map_or(Ok(None), |why| Err(LiveError::Topic(why)))
+    search.reason().map_or(Ok(None), |why| Err(LiveError::Topic(why)))
 }
 
 /// A type that is being asked for.
@@ -149,9 +147,8 @@ impl Search {
             found.map_or_else(|| guid.prefix.to_string(), named)
         };
         let all = participant.endpoints();
-        let mut all: Vec<(bool, &EndpointData)> = all
-            .filter(|(_, one)| one.topic == topic && !self.failed.contains(&one.guid))
-            .collect();
+        let mut all: Vec<(bool, &EndpointData)> =
+            all.filter(|(_, one)| one.topic == topic && !self.failed.contains(&one.guid)).collect();
         all.sort_by_key(|(is_writer, one)| (!is_writer, one.type_hash.is_none(), one.guid));
         let (_, first) = all.first()?;
         let built_in = match first.type_name.as_str() {
@@ -161,11 +158,7 @@ impl Search {
             _ => None,
         };
         if let Some(kind) = built_in {
-            return Some(Announced {
-                kind,
-                who: who(first.guid),
-                descriptions: 0,
-            });
+            return Some(Announced { kind, who: who(first.guid), descriptions: 0 });
         }
         let described = all.iter().find_map(|(_, one)| Some((one, one.type_hash?)));
         let Some((endpoint, root)) = described else {
@@ -240,18 +233,14 @@ impl Search {
         question.attempts += 1;
         question.asked_at = now;
         let hashes = missing.get(..ASKED_MAX).unwrap_or(&missing);
-        let serves = domain
-            .participant_mut()
-            .ask_types(now, question.from, hashes);
+        let serves = domain.participant_mut().ask_types(now, question.from, hashes);
         if question.attempts > ATTEMPTS {
             let why = if serves {
                 "its participant does not answer"
             } else {
                 "its participant does not describe types"
             };
-            self.fail(format!(
-                "`{name}`: {why}; name the type by `--idl` or `--msg`"
-            ));
+            self.fail(format!("`{name}`: {why}; name the type by `--idl` or `--msg`"));
         }
         None
     }

@@ -133,10 +133,7 @@ pub struct Delays {
 
 impl Delays {
     pub(super) fn new(clock: Option<Discipline>) -> Self {
-        Self {
-            clock,
-            ..Self::default()
-        }
+        Self { clock, ..Self::default() }
     }
 
     /// Counts a sample; `about` names the participant of a new writer, and what is known about the
@@ -160,9 +157,7 @@ impl Delays {
 
     /// Returns each writer and its delays.
     pub fn iter(&self) -> impl Iterator<Item = (Guid, &Delay)> {
-        self.by_writer
-            .iter()
-            .map(|(writer, delay)| (*writer, delay))
+        self.by_writer.iter().map(|(writer, delay)| (*writer, delay))
     }
 }
 
@@ -192,10 +187,7 @@ mod tests {
     fn quantiles_are_those_of_the_sorted_delays() {
         // Oracle: the sorted values; rank `ceil(n * part / whole)`.
         let all = delays((1..=100).rev());
-        assert_eq!(
-            (all.least, all.most, all.spread()),
-            (us(1), us(100), us(99))
-        );
+        assert_eq!((all.least, all.most, all.spread()), (us(1), us(100), us(99)));
         assert!(is_near(all.quantile(50, 100), us(50)));
         assert!(is_near(all.quantile(99, 100), us(99)));
         assert_eq!(all.quantile(100, 100), Some(us(100)));
@@ -207,10 +199,7 @@ mod tests {
     fn a_clock_that_is_ahead_is_found() {
         // Oracle: the same delays, with a clock that is 60 us ahead: all shift, the spread stays.
         let all = delays((1..=100).map(|delay| delay - 60));
-        assert_eq!(
-            (all.least, all.most, all.spread()),
-            (us(-59), us(40), us(99))
-        );
+        assert_eq!((all.least, all.most, all.spread()), (us(-59), us(40), us(99)));
         assert!(is_near(all.quantile(50, 100), us(-10)));
         assert!(is_near(all.quantile(10, 100), us(-50)));
         assert!(is_near(all.quantile(99, 100), us(39)));
@@ -226,9 +215,6 @@ mod tests {
             all.add(guid, None, || (String::new(), Clocks::One));
         }
         assert_eq!((all.iter().count(), all.uncounted), (WRITERS_MAX, 1));
-        assert!(
-            all.iter()
-                .all(|(_, one)| one.unstamped == 1 && one.samples() == 0)
-        );
+        assert!(all.iter().all(|(_, one)| one.unstamped == 1 && one.samples() == 0));
     }
 }

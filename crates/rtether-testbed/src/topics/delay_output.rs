@@ -36,12 +36,7 @@ pub(super) fn text(delays: &Delays) -> String {
         }
         if one.unstamped > 0 {
             let count = usize::try_from(one.unstamped).unwrap_or(usize::MAX);
-            _ = writeln!(
-                text,
-                "\n{} of {} without a time stamp",
-                plural(count, "sample"),
-                one.who
-            );
+            _ = writeln!(text, "\n{} of {} without a time stamp", plural(count, "sample"), one.who);
         }
     }
     if delays.iter().any(|(_, one)| one.clocks == Clocks::Unknown) {

@@ -104,11 +104,7 @@ impl Happening {
 impl Display for Happening {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Opened {
-                address,
-                domain,
-                confined,
-            } => {
+            Self::Opened { address, domain, confined } => {
                 write!(f, "participant of domain {domain} at {address}")?;
                 if let Some(confined) = confined {
                     write!(f, ", {confined}")?;
@@ -130,19 +126,15 @@ impl Display for Happening {
                      for {} s",
                     silence.as_ns() / 1_000_000_000
                 ),
-                Parting::Unanswered => write!(
-                    f,
-                    "{who} has made room for another participant: it has not answered"
-                ),
+                Parting::Unanswered => {
+                    write!(f, "{who} has made room for another participant: it has not answered")
+                }
                 Parting::NoRoom => write!(f, "{who} has no place: the table is full of others"),
                 Parting::Ignored => write!(f, "{who} is ignored"),
             },
-            Self::Endpoint {
-                who,
-                does,
-                topic,
-                type_name,
-            } => write!(f, "{who} {does} `{topic}` of type {type_name}"),
+            Self::Endpoint { who, does, topic, type_name } => {
+                write!(f, "{who} {does} `{topic}` of type {type_name}")
+            }
             Self::Matched { who } => write!(f, "matched with {who}"),
             Self::Unmatched { who } => write!(f, "no longer matched with {who}"),
             Self::Apart { who, reason } => write!(f, "no match with {who}: {reason}"),

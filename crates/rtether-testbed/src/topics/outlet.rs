@@ -85,13 +85,7 @@ pub(super) fn outlet(
                     return Err(LiveError::Topic(why.to_owned()));
                 }
             }
-            Box::new(Described {
-                publication,
-                value: kind.missing(),
-                kind,
-                values,
-                at: 0,
-            })
+            Box::new(Described { publication, value: kind.missing(), kind, values, at: 0 })
         }
     })
 }
@@ -229,8 +223,7 @@ impl Outlet for Described {
         participant: &mut Participant,
         now: Instant,
     ) -> Result<SequenceNumber, PublishError> {
-        self.publication
-            .write(participant, now, ChangeKind::Alive, &self.value)
+        self.publication.write(participant, now, ChangeKind::Alive, &self.value)
     }
 
     fn members(&self) -> Vec<Member> {

@@ -81,9 +81,7 @@ impl Lines {
             sample.at.as_ns_floor().to_string(),
             sample.writer.clone(),
             sample.sequence.to_string(),
-            sample
-                .latency
-                .map_or_else(String::new, |latency| latency.as_ns_floor().to_string()),
+            sample.latency.map_or_else(String::new, |latency| latency.as_ns_floor().to_string()),
             sample.state.to_owned(),
         ];
         let columns = self.kind.columns().len();
@@ -140,11 +138,7 @@ impl Lines {
             return format!("{}\n", object(summary));
         }
         let mut text = String::new();
-        let does = if summary.is_writer {
-            "written"
-        } else {
-            "received"
-        };
+        let does = if summary.is_writer { "written" } else { "received" };
         let word = summary.conclusion().word();
         let wanted = summary.wanted.filter(|wanted| summary.samples < *wanted);
         let wanted = wanted.map_or_else(String::new, |wanted| format!(" of {wanted}"));
@@ -152,11 +146,7 @@ impl Lines {
         _ = write!(text, "{word}. {samples}{wanted} {does}");
         if !summary.is_writer {
             let (lost, rejected) = (summary.lost, summary.rejected);
-            let least = if lost > 0 && !summary.is_reliable {
-                "at least "
-            } else {
-                ""
-            };
+            let least = if lost > 0 && !summary.is_reliable { "at least " } else { "" };
             _ = write!(text, ", {least}{lost} lost, {rejected} rejected");
         }
         let missed = plural_u64(summary.deadlines_missed, "deadline");
@@ -180,11 +170,7 @@ impl Lines {
         if !summary.versions.is_empty() {
             _ = write!(text, ", dropped: {}", summary.versions);
         }
-        let other = if summary.is_writer {
-            "reader"
-        } else {
-            "writer"
-        };
+        let other = if summary.is_writer { "reader" } else { "writer" };
         _ = write!(text, "; {} matched", plural_u64(summary.matched, other));
         if summary.mismatched > 0 {
             _ = write!(text, ", {} did not", summary.mismatched);
@@ -303,10 +289,7 @@ mod tests {
     #[test]
     fn a_sample_in_each_form() {
         // Oracle: RFC 4180 for the quotes, the documented columns and units for the rest.
-        let lines = |format| Lines {
-            format,
-            kind: TopicType::Shape,
-        };
+        let lines = |format| Lines { format, kind: TopicType::Shape };
         let csv = lines(Format::Csv);
         assert_eq!(
             csv.head().as_deref(),
@@ -327,47 +310,21 @@ mod tests {
     #[test]
     fn of_best_effort_at_least_so_many_are_lost() {
         // Oracle: nothing tells a best-effort reader what was lost at the end.
-        let lines = Lines {
-            format: Format::Table,
-            kind: TopicType::Octets,
-        };
-        let lost = |is_reliable| {
-            lines.summary(&Summary {
-                is_reliable,
-                lost: 3,
-                ..Summary::default()
-            })
-        };
-        assert!(
-            lost(false).contains(", at least 3 lost,"),
-            "{}",
-            lost(false)
-        );
+        let lines = Lines { format: Format::Table, kind: TopicType::Octets };
+        let lost =
+            |is_reliable| lines.summary(&Summary { is_reliable, lost: 3, ..Summary::default() });
+        assert!(lost(false).contains(", at least 3 lost,"), "{}", lost(false));
         assert!(lost(true).contains(", 3 lost,"), "{}", lost(true));
     }
 
     #[test]
     fn replaced_samples_have_a_figure_and_a_hint() {
         // Oracle: the counts of the summary, and the option that keeps all samples.
-        let summary = Summary {
-            samples: 1_827,
-            replaced: 1_173,
-            missing: 3,
-            ..Summary::default()
-        };
-        let lines = |format| Lines {
-            format,
-            kind: TopicType::Octets,
-        };
+        let summary = Summary { samples: 1_827, replaced: 1_173, missing: 3, ..Summary::default() };
+        let lines = |format| Lines { format, kind: TopicType::Octets };
         let text = lines(Format::Table).summary(&summary);
-        assert!(
-            text.contains(", 1173 replaced by later ones (`--depth 0`"),
-            "{text}"
-        );
-        assert!(
-            text.contains(", 3 announced and not yet received"),
-            "{text}"
-        );
+        assert!(text.contains(", 1173 replaced by later ones (`--depth 0`"), "{text}");
+        assert!(text.contains(", 3 announced and not yet received"), "{text}");
         let none = lines(Format::Table).summary(&Summary::default());
         assert!(!none.contains("replaced"), "{none}");
         let object: Value = serde_json::from_str(&lines(Format::Json).summary(&summary)).unwrap();
@@ -379,15 +336,9 @@ mod tests {
     #[test]
     fn an_instance_that_ended_has_empty_members() {
         // Oracle: the number of columns of the head.
-        let lines = Lines {
-            format: Format::Csv,
-            kind: TopicType::Shape,
-        };
-        let ended = Sample {
-            state: "disposed",
-            members: vec![Member::Text("RED".to_owned())],
-            ..sample()
-        };
+        let lines = Lines { format: Format::Csv, kind: TopicType::Shape };
+        let ended =
+            Sample { state: "disposed", members: vec![Member::Text("RED".to_owned())], ..sample() };
         assert!(lines.sample(&ended).ends_with("disposed,RED,,,,\n"));
     }
 }

@@ -20,22 +20,14 @@ pub(super) fn differences(endpoint: &EndpointData, is_writer: bool) -> Vec<(&'st
     if let Some(persistence) = qos.persistence.filter(|_| is_writer) {
         return of_publication(qos, persistence);
     }
-    let usual = if is_writer {
-        Qos::writer()
-    } else {
-        Qos::reader()
-    };
+    let usual = if is_writer { Qos::writer() } else { Qos::reader() };
     let filter = endpoint.content_filter.as_ref();
     let filter = filter.map(|filter| clean(&filter.expression));
     let all = kept(qos, &usual).into_iter();
-    let all = all
-        .chain(timely(qos, &usual))
-        .chain(shared(qos, &usual, is_writer));
+    let all = all.chain(timely(qos, &usual)).chain(shared(qos, &usual, is_writer));
     let differing = all.filter(|(differs, ..)| *differs);
     let differing = differing.map(|(_, name, value)| (name, value));
-    differing
-        .chain(filter.map(|filter| ("content filter", filter)))
-        .collect()
+    differing.chain(filter.map(|filter| ("content filter", filter))).collect()
 }
 
 /// Returns the properties that every publication of RTPS 1.0 has.
@@ -50,52 +42,24 @@ fn of_publication(qos: &Qos, persistence: time::Duration) -> Vec<(&'static str, 
 /// Policies on retention and retransmission.
 fn kept(qos: &Qos, usual: &Qos) -> [Policy; 3] {
     [
-        (
-            qos.reliability != usual.reliability,
-            "reliability",
-            qos.reliability.name().to_owned(),
-        ),
-        (
-            qos.durability != usual.durability,
-            "durability",
-            qos.durability.name().to_owned(),
-        ),
-        (
-            qos.history != usual.history,
-            "history",
-            history(qos.history),
-        ),
+        (qos.reliability != usual.reliability, "reliability", qos.reliability.name().to_owned()),
+        (qos.durability != usual.durability, "durability", qos.durability.name().to_owned()),
+        (qos.history != usual.history, "history", history(qos.history)),
     ]
 }
 
 /// Policies on time.
 fn timely(qos: &Qos, usual: &Qos) -> [Policy; 5] {
     [
-        (
-            qos.deadline != usual.deadline,
-            "deadline",
-            words(qos.deadline),
-        ),
-        (
-            qos.latency_budget != usual.latency_budget,
-            "latency budget",
-            words(qos.latency_budget),
-        ),
-        (
-            qos.liveliness != usual.liveliness,
-            "liveliness",
-            liveliness(qos),
-        ),
+        (qos.deadline != usual.deadline, "deadline", words(qos.deadline)),
+        (qos.latency_budget != usual.latency_budget, "latency budget", words(qos.latency_budget)),
+        (qos.liveliness != usual.liveliness, "liveliness", liveliness(qos)),
         (
             qos.time_based_filter != usual.time_based_filter,
             "time-based filter",
             words(qos.time_based_filter),
         ),
-        (
-            qos.lifespan != usual.lifespan,
-            "lifespan",
-            words(qos.lifespan),
-        ),
+        (qos.lifespan != usual.lifespan, "lifespan", words(qos.lifespan)),
     ]
 }
 
@@ -103,32 +67,16 @@ fn timely(qos: &Qos, usual: &Qos) -> [Policy; 5] {
 fn shared(qos: &Qos, usual: &Qos, is_writer: bool) -> [Policy; 6] {
     let is_usual = matches!(qos.representations.as_slice(), [] | [Representation::Xcdr1]);
     [
-        (
-            qos.ownership != usual.ownership,
-            "ownership",
-            ownership(qos, is_writer),
-        ),
+        (qos.ownership != usual.ownership, "ownership", ownership(qos, is_writer)),
         (
             qos.destination_order == DestinationOrder::BySource,
             "destination order",
             "by source".to_owned(),
         ),
-        (
-            qos.presentation != usual.presentation,
-            "presentation",
-            presentation(qos),
-        ),
-        (
-            !qos.partitions.is_empty(),
-            "partition",
-            names(&qos.partitions),
-        ),
+        (qos.presentation != usual.presentation, "presentation", presentation(qos)),
+        (!qos.partitions.is_empty(), "partition", names(&qos.partitions)),
         (!is_usual, "data representation", representations(qos)),
-        (
-            qos.transport_priority != 0,
-            "transport priority",
-            qos.transport_priority.to_string(),
-        ),
+        (qos.transport_priority != 0, "transport priority", qos.transport_priority.to_string()),
     ]
 }
 
@@ -170,16 +118,8 @@ fn presentation(qos: &Qos) -> String {
         AccessScope::Topic => "topic",
         AccessScope::Group => "group",
     };
-    let coherent = if presentation.is_coherent {
-        ", coherent"
-    } else {
-        ""
-    };
-    let ordered = if presentation.is_ordered {
-        ", ordered"
-    } else {
-        ""
-    };
+    let coherent = if presentation.is_coherent { ", coherent" } else { "" };
+    let ordered = if presentation.is_ordered { ", ordered" } else { "" };
     format!("{scope}{coherent}{ordered}")
 }
 

@@ -38,16 +38,8 @@ pub fn publish(
     let guid = domain.participant().writer_guid(publication.id());
     let own = (guid.unwrap_or_default(), true);
     let session = Session::new(domain, topic, own, stop);
-    on(Said::Happening(
-        &session.opened(topic.participant.domain, confined),
-    ));
-    let mut writer = Writer {
-        options,
-        session,
-        publication,
-        written: 0,
-        name: own.0.to_string(),
-    };
+    on(Said::Happening(&session.opened(topic.participant.domain, confined)));
+    let mut writer = Writer { options, session, publication, written: 0, name: own.0.to_string() };
     let ended = writer.run(&mut on);
     let session = &writer.session;
     let participant = session.domain.participant();
@@ -63,11 +55,7 @@ pub fn publish(
         versions: session.domain.participant().counters().versions,
         elsewhere: session.domain.elsewhere(),
         crowded: session.domain.participant().counters().crowded,
-        unacknowledged: if is_acknowledged {
-            0
-        } else {
-            unacknowledged.max(1)
-        },
+        unacknowledged: if is_acknowledged { 0 } else { unacknowledged.max(1) },
         is_acknowledged,
         is_interrupted: stop.load(Ordering::Relaxed),
         ended: ended.err(),
@@ -88,10 +76,8 @@ impl Writer<'_> {
     fn run(&mut self, on: &mut impl FnMut(Said<'_>)) -> Result<(), String> {
         let failed = |error: io::Error| why_ended(&error);
         let qos = &self.options.topic.qos;
-        let (is_volatile, is_reliable) = (
-            qos.durability == Durability::Volatile,
-            qos.reliability == Reliability::Reliable,
-        );
+        let (is_volatile, is_reliable) =
+            (qos.durability == Durability::Volatile, qos.reliability == Reliability::Reliable);
         if is_volatile {
             self.await_reader(on).map_err(failed)?;
         }
@@ -103,10 +89,7 @@ impl Writer<'_> {
         // The linger time may extend beyond the end of writing.
         let end = std::mem::replace(&mut session.end, patience);
         while is_reliable
-            && !session
-                .domain
-                .participant()
-                .is_acknowledged(self.publication.id())
+            && !session.domain.participant().is_acknowledged(self.publication.id())
             && !session.is_over()
             && session.domain.now() < patience
         {

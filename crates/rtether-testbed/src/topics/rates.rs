@@ -91,10 +91,8 @@ impl Rates {
         let endpoints = domain.participant().endpoints();
         let writers = endpoints.filter(|(is_writer, _)| *is_writer);
         let subjects = writers.map(|(_, writer)| Subject::of(writer));
-        let new: BTreeSet<Subject> = subjects
-            .filter(|subject| !self.subjects.contains(subject))
-            .take(READERS_MAX)
-            .collect();
+        let new: BTreeSet<Subject> =
+            subjects.filter(|subject| !self.subjects.contains(subject)).take(READERS_MAX).collect();
         let now = domain.now();
         for subject in new {
             if self.readers.len() >= READERS_MAX {
@@ -192,24 +190,15 @@ impl Subject {
             history: History::KeepLast(DEPTH),
             latency_budget: time::Duration::INFINITE,
             liveliness: Liveliness::default(),
-            ownership: if self.is_exclusive {
-                Ownership::Exclusive
-            } else {
-                Ownership::Shared
-            },
+            ownership: if self.is_exclusive { Ownership::Exclusive } else { Ownership::Shared },
             partitions: self.partitions.clone(),
             representations: vec![Representation::Xcdr1, Representation::Xcdr2],
             ..Qos::reader()
         };
         NewReader {
-            name: TopicName {
-                topic: &self.topic,
-                type_name: &self.type_name,
-            },
+            name: TopicName { topic: &self.topic, type_name: &self.type_name },
             // All samples are one instance, since the place of the key is unknown.
-            key_of: self
-                .has_key
-                .then_some(KeyOf::Function(|_, _, _| Some([0; 16]))),
+            key_of: self.has_key.then_some(KeyOf::Function(|_, _, _| Some([0; 16]))),
             qos,
             filter: None,
             subscriber: None,
@@ -241,12 +230,7 @@ mod tests {
         }
         rates.counts.insert(writer, count);
         let rate = rates.of(writer, begin + time::Duration::from_s(2));
-        let expected = Rate {
-            samples: 6,
-            octets: 216,
-            missed: 3,
-            span: Duration::from_secs(2),
-        };
+        let expected = Rate { samples: 6, octets: 216, missed: 3, span: Duration::from_secs(2) };
         assert_eq!(rate, Some(expected));
         assert_eq!(expected.samples_per_second_milli(), 3_000);
         assert_eq!(expected.octets_per_second(), 108);

@@ -46,10 +46,7 @@ pub fn reason(writer: &EndpointData, reader: &EndpointData) -> Option<Reason> {
     }
     let (offered, requested) = (&writer.qos.partitions, &reader.qos.partitions);
     if !partitions_match(offered, requested) {
-        return Some(Reason::Partition {
-            offered: names(offered),
-            requested: names(requested),
-        });
+        return Some(Reason::Partition { offered: names(offered), requested: names(requested) });
     }
     if writer.guid.entity.has_key() != reader.guid.entity.has_key() {
         let is_writer = writer.guid.entity.has_key();
@@ -135,18 +132,12 @@ mod tests {
             said(endpoint(keyless, "ShapeType", Qos::reader())).as_deref(),
             Some("type: only the writer declares a key")
         );
-        let qos = Qos {
-            partitions: vec!["hall".to_owned()],
-            ..Qos::reader()
-        };
+        let qos = Qos { partitions: vec!["hall".to_owned()], ..Qos::reader() };
         assert_eq!(
             said(endpoint(read, "ShapeType", qos)).as_deref(),
             Some("partition: written in the unnamed one, read in `hall`")
         );
-        let qos = Qos {
-            durability: Durability::TransientLocal,
-            ..Qos::reader()
-        };
+        let qos = Qos { durability: Durability::TransientLocal, ..Qos::reader() };
         assert_eq!(
             said(endpoint(read, "ShapeType", qos)).as_deref(),
             Some("durability: volatile is offered, transient local is requested")

@@ -58,8 +58,7 @@ fn nodes(graph: &Graph) -> Table {
     let does = |name: &str, kinds: &[Kind], is_from: bool| {
         let all = graph.interfaces.iter();
         let own = all.filter(|((kind, _), it)| kinds.contains(kind) && !it.is_plumbing);
-        own.filter(|(_, one)| (if is_from { &one.from } else { &one.to }).contains(name))
-            .count()
+        own.filter(|(_, one)| (if is_from { &one.from } else { &one.to }).contains(name)).count()
     };
     let topics = [Kind::Topic, Kind::Dds];
     let services = [Kind::Service, Kind::Action];
@@ -177,10 +176,7 @@ fn twins(text: &mut String, graph: &Graph) {
         _ = writeln!(
             text,
             "\n{} of `ros_discovery_info` could not be read",
-            plural(
-                usize::try_from(graph.malformed).unwrap_or(usize::MAX),
-                "sample"
-            )
+            plural(usize::try_from(graph.malformed).unwrap_or(usize::MAX), "sample")
         );
     }
 }
@@ -188,8 +184,7 @@ fn twins(text: &mut String, graph: &Graph) {
 /// Names of endpoints by their GUIDs: topic and node.
 fn named(census: &Census) -> BTreeMap<&str, (String, &str)> {
     let rows = census.endpoints.iter();
-    rows.map(|one| (one.guid.as_str(), (one.seen.named(), one.seen.who.as_str())))
-        .collect()
+    rows.map(|one| (one.guid.as_str(), (one.seen.named(), one.seen.who.as_str()))).collect()
 }
 
 fn mismatches(text: &mut String, census: &Census) {
@@ -197,24 +192,14 @@ fn mismatches(text: &mut String, census: &Census) {
         text.push('\n');
         return;
     }
-    _ = writeln!(
-        text,
-        "\n{} do not match:",
-        plural(census.apart.len(), "pair")
-    );
+    _ = writeln!(text, "\n{} do not match:", plural(census.apart.len(), "pair"));
     let names = named(census);
     for pair in &census.apart {
-        let [writer, reader] = pair
-            .identities
-            .each_ref()
-            .map(|guid| names.get(guid.as_str()));
+        let [writer, reader] = pair.identities.each_ref().map(|guid| names.get(guid.as_str()));
         let (topic, writer) = writer.map_or((&pair.topic, &*pair.writer), |(a, b)| (a, *b));
         let reader = reader.map_or(&*pair.reader, |(_, who)| *who);
         let reason = &pair.reason;
-        _ = writeln!(
-            text,
-            "  `{topic}`: {writer} writes, {reader} reads: {reason}"
-        );
+        _ = writeln!(text, "  `{topic}`: {writer} writes, {reader} reads: {reason}");
     }
     if census.is_cut {
         text.push_str("  and possibly others; there are too many to compare all\n");

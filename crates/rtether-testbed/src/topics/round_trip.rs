@@ -51,10 +51,7 @@ impl Ends {
         let (now, participant) = (domain.now(), domain.participant_mut());
         let out = Publication::create(participant, now, out, qos.clone());
         let back = Subscription::create(participant, now, back, qos);
-        Ok(Self {
-            out: out.ok_or_else(no_room)?,
-            back: back.ok_or_else(no_room)?,
-        })
+        Ok(Self { out: out.ok_or_else(no_room)?, back: back.ok_or_else(no_room)? })
     }
 
     fn is_matched(&self, domain: &Domain) -> bool {
@@ -99,13 +96,7 @@ fn step(domain: &mut Domain, until: time::Instant) -> io::Result<()> {
 
 /// Refuses options that topics do not support.
 fn check(options: &PingOptions) -> Result<(), LiveError> {
-    let unsuited = |option, help| {
-        Err(LiveError::Unsuited {
-            option,
-            via: Via::Rtps.name(),
-            help,
-        })
-    };
+    let unsuited = |option, help| Err(LiveError::Unsuited { option, via: Via::Rtps.name(), help });
     if options.stamps {
         return unsuited("--stamps", "use `--via udp` or `--via raw`");
     }
@@ -113,9 +104,7 @@ fn check(options: &PingOptions) -> Result<(), LiveError> {
         return unsuited("--one-way", "use udp, raw, xdp or tcp");
     }
     if options.payload > usize::try_from(SIZE_MAX).unwrap_or(usize::MAX) {
-        return Err(LiveError::Topic(format!(
-            "at most {SIZE_MAX} octets of payload fit a sample"
-        )));
+        return Err(LiveError::Topic(format!("at most {SIZE_MAX} octets of payload fit a sample")));
     }
     Ok(())
 }
@@ -143,11 +132,7 @@ pub(crate) fn ask(
     let mut asking = Asking {
         domain,
         ends,
-        value: Ping {
-            session: session(),
-            payload: vec![0; options.payload],
-            ..Ping::default()
-        },
+        value: Ping { session: session(), payload: vec![0; options.payload], ..Ping::default() },
         unsent: 0,
         foreign: 0,
     };
@@ -265,11 +250,7 @@ impl Asking {
     fn wait(&mut self, prober: &Prober, now: Instant) -> io::Result<()> {
         let mut until = self.domain.now() + LOOK;
         if let Some(due) = prober.poll_timeout() {
-            let left = if due > now {
-                span(due - now)
-            } else {
-                time::Duration::ZERO
-            };
+            let left = if due > now { span(due - now) } else { time::Duration::ZERO };
             until = until.min(self.domain.now() + left);
         }
         step(&mut self.domain, until)

@@ -119,11 +119,7 @@ impl<'a> Session<'a> {
     }
 
     pub(super) fn opened(&self, domain: u16, confined: Option<Confined>) -> Happening {
-        Happening::Opened {
-            address: place(&self.domain.address()),
-            domain,
-            confined,
-        }
+        Happening::Opened { address: place(&self.domain.address()), domain, confined }
     }
 
     pub(super) fn is_over(&self) -> bool {
@@ -181,9 +177,7 @@ impl<'a> Session<'a> {
 
     fn happening(&mut self, event: Event) -> Option<Happening> {
         Some(match event {
-            Event::ParticipantFound { prefix, .. } => Happening::Found {
-                who: self.who(prefix),
-            },
+            Event::ParticipantFound { prefix, .. } => Happening::Found { who: self.who(prefix) },
             Event::ParticipantLost { prefix, why } => {
                 let who = self.who(prefix);
                 self.names.forget(prefix);
@@ -206,19 +200,13 @@ impl<'a> Session<'a> {
                 let who = self.who(other.prefix);
                 Happening::Unmatched { who }
             }
-            Event::OfferedIncompatible {
-                reader: other,
-                policies,
-                ..
+            Event::OfferedIncompatible { reader: other, policies, .. }
+            | Event::RequestedIncompatible { writer: other, policies, .. } => {
+                return self.apart(other, Reason::Policies(policies));
             }
-            | Event::RequestedIncompatible {
-                writer: other,
-                policies,
-                ..
-            } => return self.apart(other, Reason::Policies(policies)),
-            Event::WriterSilent { writer, .. } => Happening::Silent {
-                who: self.who(writer.prefix),
-            },
+            Event::WriterSilent { writer, .. } => {
+                Happening::Silent { who: self.who(writer.prefix) }
+            }
             Event::Refused { origin, refused } => Happening::refused(origin, refused),
             Event::Withheld { to } => Happening::withheld(to),
             Event::DeadlineMissed { overdue, .. }
@@ -250,11 +238,7 @@ impl<'a> Session<'a> {
         let others = others
             .filter(|(is_writer, other)| *is_writer != self.is_writer && other.topic == own.topic);
         let found = others.filter_map(|(_, other)| {
-            let reason = if self.is_writer {
-                reason(own, other)
-            } else {
-                reason(other, own)
-            };
+            let reason = if self.is_writer { reason(own, other) } else { reason(other, own) };
             Some((other.guid, reason?))
         });
         let found: Vec<(Guid, Reason)> = found.take(APART_MAX).collect();

@@ -251,9 +251,9 @@ impl Look {
 
     fn happening(&mut self, participant: &Participant, event: &Event) -> Option<Happening> {
         match event {
-            Event::ParticipantFound { prefix, .. } => Some(Happening::Found {
-                who: self.names.of(participant, *prefix),
-            }),
+            Event::ParticipantFound { prefix, .. } => {
+                Some(Happening::Found { who: self.names.of(participant, *prefix) })
+            }
             Event::ParticipantLost { prefix, why } => {
                 let who = self.names.of(participant, *prefix);
                 self.names.forget(*prefix);
@@ -349,11 +349,7 @@ impl Census {
             })
             .collect();
         census.ros = nodes.map(|nodes| {
-            let seen: Vec<Seen> = census
-                .endpoints
-                .iter()
-                .map(|one| one.seen.clone())
-                .collect();
+            let seen: Vec<Seen> = census.endpoints.iter().map(|one| one.seen.clone()).collect();
             Graph::of(&seen, nodes, known)
         });
         census.compare(&endpoints, who);

@@ -116,10 +116,7 @@ fn summary(census: &Census) -> Option<String> {
     for (what, noun, which) in of_ros {
         let count = census.count(what);
         // What is not asked about is no part of the verdict.
-        let is_asked = census
-            .fail_on
-            .as_ref()
-            .is_some_and(|all| all.contains(&what));
+        let is_asked = census.fail_on.as_ref().is_some_and(|all| all.contains(&what));
         if is_asked && count > 0 {
             let noun = noun.replace(" or ", if count == 1 { " or " } else { "s or " });
             found.push(format!("{} {which}", plural(count, &noun)));
@@ -204,12 +201,8 @@ fn shown_rates<'a>(rows: Rows<&'a EndpointRow>) -> Rows<&'a EndpointRow> {
     let shown = |title: &'static str, rows: Rows<&'a EndpointRow>, text: fn(Rate) -> String| {
         rows.shown(title, move |one| one.rate.map_or_else(String::new, text))
     };
-    let rows = shown("samples/s", rows, |rate| {
-        thousandths(rate.samples_per_second_milli())
-    });
-    let rows = shown("octets/s", rows, |rate| {
-        rate.octets_per_second().to_string()
-    });
+    let rows = shown("samples/s", rows, |rate| thousandths(rate.samples_per_second_milli()));
+    let rows = shown("octets/s", rows, |rate| rate.octets_per_second().to_string());
     shown("missed", rows, |rate| rate.missed.to_string())
 }
 
@@ -219,11 +212,7 @@ fn counted_rates(rows: Rows<&EndpointRow>) -> Rows<&EndpointRow> {
     rows.file("samples", |one| of(one, |rate| rate.samples))
         .file("payload_bytes", |one| of(one, |rate| rate.octets))
         .file("missed", |one| of(one, |rate| rate.missed))
-        .file("span_ns", |one| {
-            of(one, |rate| {
-                u64::try_from(rate.span.as_ns_floor()).unwrap_or(0)
-            })
-        })
+        .file("span_ns", |one| of(one, |rate| u64::try_from(rate.span.as_ns_floor()).unwrap_or(0)))
 }
 
 fn mismatches(text: &mut String, census: &Census) {
@@ -231,18 +220,11 @@ fn mismatches(text: &mut String, census: &Census) {
         text.push('\n');
         return;
     }
-    _ = writeln!(
-        text,
-        "\n{} do not match:",
-        plural(census.apart.len(), "pair")
-    );
+    _ = writeln!(text, "\n{} do not match:", plural(census.apart.len(), "pair"));
     for pair in &census.apart {
         let (topic, reason) = (&pair.topic, &pair.reason);
         let (writer, reader) = (&pair.writer, &pair.reader);
-        _ = writeln!(
-            text,
-            "  `{topic}`: {writer} writes, {reader} reads: {reason}"
-        );
+        _ = writeln!(text, "  `{topic}`: {writer} writes, {reader} reads: {reason}");
     }
     if census.is_cut {
         text.push_str("  and possibly others; there are too many to compare all\n");

@@ -33,9 +33,7 @@ pub fn subscribe(
     let guid = domain.participant().reader_guid(subscription.id());
     let own = (guid.unwrap_or_default(), false);
     let mut session = Session::new(domain, options, own, stop);
-    on(Said::Happening(
-        &session.opened(options.participant.domain, confined),
-    ));
+    on(Said::Happening(&session.opened(options.participant.domain, confined)));
     let mut reading = Reading {
         samples: 0,
         count: options.count.unwrap_or(u64::MAX),

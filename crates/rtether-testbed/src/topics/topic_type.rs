@@ -119,9 +119,7 @@ impl Show for ShapeType {
 
 impl Show for Octets {
     fn first(size: usize, _: &str) -> Self {
-        Self {
-            octets: payload(size),
-        }
+        Self { octets: payload(size) }
     }
 
     fn advance(&mut self, _: u64, _: i64) {}
@@ -133,11 +131,7 @@ impl Show for Octets {
 
 impl Show for Ping {
     fn first(size: usize, _: &str) -> Self {
-        Self {
-            session: super::super::session(),
-            payload: payload(size),
-            ..Self::default()
-        }
+        Self { session: super::super::session(), payload: payload(size), ..Self::default() }
     }
 
     fn advance(&mut self, number: u64, wall_ns: i64) {

@@ -82,11 +82,7 @@ impl Trace {
             block,
             writer: Some(writer),
             room,
-            traced: Traced {
-                datagrams: 0,
-                missing: 0,
-                ended: None,
-            },
+            traced: Traced { datagrams: 0, missing: 0, ended: None },
         }))))
     }
 
@@ -99,21 +95,12 @@ impl Trace {
     /// Flushes the file and returns the outcome.
     pub fn finish(&self) -> Traced {
         self.with(|state| {
-            let written = state
-                .writer
-                .take()
-                .map_or(Ok(()), |mut writer| writer.flush());
+            let written = state.writer.take().map_or(Ok(()), |mut writer| writer.flush());
             if let Err(error) = written {
                 state.traced.ended = Some(error.to_string());
             }
-            let Traced {
-                datagrams, missing, ..
-            } = state.traced;
-            Traced {
-                datagrams,
-                missing,
-                ended: state.traced.ended.take(),
-            }
+            let Traced { datagrams, missing, .. } = state.traced;
+            Traced { datagrams, missing, ended: state.traced.ended.take() }
         })
     }
 
@@ -135,15 +122,12 @@ impl State {
             return;
         }
         let ns = u64::try_from(seen.wall_ns).unwrap_or(0);
-        self.capture
-            .add_frame_at(&mut self.block, self.interface, ns, &self.frame);
+        self.capture.add_frame_at(&mut self.block, self.interface, ns, &self.frame);
         let len = u64::try_from(self.block.len()).unwrap_or(u64::MAX);
         let written = match self.room.checked_sub(len) {
             Some(room) => {
                 self.room = room;
-                writer
-                    .write_all(&self.block)
-                    .map_err(|error| error.to_string())
+                writer.write_all(&self.block).map_err(|error| error.to_string())
             }
             None => Err("the file has reached its size limit".to_owned()),
         };
@@ -164,13 +148,7 @@ impl State {
 fn append(frame: &mut Vec<u8>, seen: &Seen<'_>) -> bool {
     match seen.envelope {
         Envelope::Udp { from, to, dscp } => append_udp(frame, from, to, dscp, seen.message),
-        Envelope::Frame {
-            to,
-            from,
-            tag,
-            ethertype,
-            ports: [source, destination],
-        } => {
+        Envelope::Frame { to, from, tag, ethertype, ports: [source, destination] } => {
             frame.extend(to);
             frame.extend(from);
             let tag = tag.map(|tag| [TAG, tag]);
@@ -213,11 +191,7 @@ mod tests {
         Seen {
             wall_ns: 1,
             is_sent: true,
-            envelope: Envelope::Udp {
-                from: address,
-                to: address,
-                dscp: 0,
-            },
+            envelope: Envelope::Udp { from: address, to: address, dscp: 0 },
             message,
         }
     }
@@ -246,10 +220,7 @@ mod tests {
         }
         let traced = trace.finish();
         assert_eq!((traced.datagrams, traced.missing), (2, 3));
-        assert_eq!(
-            traced.ended.as_deref(),
-            Some("the file has reached its size limit")
-        );
+        assert_eq!(traced.ended.as_deref(), Some("the file has reached its size limit"));
     }
 
     #[test]
@@ -263,10 +234,7 @@ mod tests {
             ports: [0x1CF2, 0x1CE8],
         };
         let mut frame = Vec::new();
-        let seen = Seen {
-            envelope,
-            ..seen(b"hi")
-        };
+        let seen = Seen { envelope, ..seen(b"hi") };
         assert!(append(&mut frame, &seen));
         assert_eq!(
             frame,

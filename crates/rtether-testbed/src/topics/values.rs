@@ -42,11 +42,7 @@ pub struct ValueError {
 
 impl ValueError {
     fn new(what: impl Into<String>, help: impl Into<String>) -> Self {
-        Self {
-            what: what.into(),
-            place: String::new(),
-            help: help.into(),
-        }
+        Self { what: what.into(), place: String::new(), help: help.into() }
     }
 
     fn of(mistake: &Diagnostic, text: &str) -> Self {
@@ -191,11 +187,7 @@ fn read_structure(
         let found = all.iter().zip(members.iter_mut());
         let mut found = found.filter(|(member, _)| member.name == entry.key);
         let Some((member, place)) = found.next() else {
-            let what = format!(
-                "{} has no member {}",
-                quote(structure.name()),
-                quote(&entry.key)
-            );
+            let what = format!("{} has no member {}", quote(structure.name()), quote(&entry.key));
             let names = all.iter().map(|member| member.name.as_str());
             let near = nearest_name(&entry.key, names.clone());
             let help = near.map_or_else(
@@ -292,10 +284,7 @@ fn read_text(word: &str, max: Option<usize>) -> Result<Value, ValueError> {
         return Err(ValueError::new(what, help));
     }
     if word.contains('\0') {
-        return Err(ValueError::new(
-            "a text with a zero",
-            "leave it out: strings end with it",
-        ));
+        return Err(ValueError::new("a text with a zero", "leave it out: strings end with it"));
     }
     Ok(Value::Text(word.to_owned()))
 }
@@ -357,11 +346,7 @@ fn read_primitive(primitive: Primitive, word: &str) -> Result<Value, ValueError>
         let number = whole(word).and_then(|number| i64::try_from(number).ok());
         let number = number.filter(|number| (-max - 1..=max).contains(number));
         number.map(Value::Signed).ok_or_else(|| {
-            let what = format!(
-                "{} is not an integer from {} to {max}",
-                quote(word),
-                -max - 1
-            );
+            let what = format!("{} is not an integer from {} to {max}", quote(word), -max - 1);
             ValueError::new(what, "write one")
         })
     };
@@ -430,19 +415,17 @@ fn shown(value: &Value, kind: &Type) -> serde_json::Value {
         (Value::Double(value), _) => number(*value),
         (Value::Character(value), _) => json!(value),
         (Value::Text(value), _) => json!(value),
-        (Value::Enumerator(number), Type::Enumeration(names)) => names
-            .name_of(*number)
-            .map_or_else(|| json!(number), |name| json!(name)),
+        (Value::Enumerator(number), Type::Enumeration(names)) => {
+            names.name_of(*number).map_or_else(|| json!(number), |name| json!(name))
+        }
         (Value::Enumerator(number), _) => json!(number),
-        (Value::Octets(octets), Type::Array(_, dimensions)) => nested(
-            octets.iter().map(|octet| json!(octet)).collect(),
-            dimensions,
-        ),
+        (Value::Octets(octets), Type::Array(_, dimensions)) => {
+            nested(octets.iter().map(|octet| json!(octet)).collect(), dimensions)
+        }
         (Value::Octets(octets), _) => json!(octets),
-        (Value::List(values), Type::Array(element, dimensions)) => nested(
-            values.iter().map(|value| shown(value, element)).collect(),
-            dimensions,
-        ),
+        (Value::List(values), Type::Array(element, dimensions)) => {
+            nested(values.iter().map(|value| shown(value, element)).collect(), dimensions)
+        }
         (Value::List(values), Type::Sequence(element, _)) => {
             values.iter().map(|value| shown(value, element)).collect()
         }
@@ -477,25 +460,13 @@ pub(super) fn write_with_words(shown: &serde_json::Value, kind: &Type, out: &mut
         }
         (Json::Array(items), Type::Array(element, dimensions)) => {
             // A list for each dimension, then elements.
-            let inner = Type::Array(
-                element.clone(),
-                dimensions.iter().skip(1).copied().collect(),
-            );
-            let kind = if dimensions.len() > 1 {
-                &inner
-            } else {
-                element
-            };
+            let inner = Type::Array(element.clone(), dimensions.iter().skip(1).copied().collect());
+            let kind = if dimensions.len() > 1 { &inner } else { element };
             write_list(items, kind, out);
         }
         (Json::Array(items), Type::Sequence(element, _)) => write_list(items, element, out),
         (Json::Object(members), Type::Structure(structure)) => {
-            let of = |name: &str| {
-                structure
-                    .members()
-                    .iter()
-                    .find(|member| member.name == name)
-            };
+            let of = |name: &str| structure.members().iter().find(|member| member.name == name);
             let members = members.iter();
             let members = members.filter_map(|(name, tree)| Some((name, tree, &of(name)?.kind)));
             out.push('{');

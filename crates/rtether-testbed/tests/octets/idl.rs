@@ -10,10 +10,7 @@ use rtether_testbed::idl::Library;
 /// Returns how many structures there are.
 pub(crate) fn check(octets: &[u8]) -> usize {
     let text = String::from_utf8_lossy(octets).into_owned();
-    let source = Source {
-        name: "fuzz.idl".to_owned(),
-        text,
-    };
+    let source = Source { name: "fuzz.idl".to_owned(), text };
     let library = match Library::parse(&source) {
         Ok(library) => library,
         Err(mistake) => {

@@ -16,9 +16,7 @@ use std::path::{Path, PathBuf};
 fn corpus_of(target: &str) -> Vec<Vec<u8>> {
     let corpora = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
     let entries = fs::read_dir(corpora.join(target)).expect("a corpus");
-    let mut paths: Vec<PathBuf> = entries
-        .map(|entry| entry.expect("an entry").path())
-        .collect();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
     paths.sort();
     let read = |path| fs::read(path).expect("a readable file");
     paths.iter().map(read).collect()

@@ -11,10 +11,7 @@ pub(crate) fn check(octets: &[u8]) -> bool {
     let text = String::from_utf8_lossy(octets).into_owned();
     // Files are separated by a line `===`; the second is that of `Other`, and so on.
     let mut files = text.split("\n===\n").map(str::to_owned);
-    let source = |name: &str, text: String| Source {
-        name: format!("{name}.msg"),
-        text,
-    };
+    let source = |name: &str, text: String| Source { name: format!("{name}.msg"), text };
     let first = source("First", files.next().unwrap_or_default());
     let name = Name::parse("fuzz_msgs/First").expect("a name");
     let mut load = |name: &Name| Some(source(&name.message, files.next()?));

@@ -37,11 +37,7 @@ pub(crate) fn check(octets: &[u8]) -> usize {
         // A hundred of each host.
         assert!(heard.measured.errors.len() <= 200);
         let assessments = heard.measured.assess(scenario);
-        let run = Run {
-            scenario,
-            measured: &heard.measured,
-            assessments: &assessments,
-        };
+        let run = Run { scenario, measured: &heard.measured, assessments: &assessments };
         let _ = run.render(Format::Table, Screen::default());
         let _ = run.json();
         heard.orders + heard.words

@@ -11,18 +11,9 @@ fn assert_faithful(layers: &[HostLayer], count: usize) {
     for layer in layers {
         assert_eq!(layer.ended, None);
         assert!(!layer.replayed.differs, "{layer:?}");
-        assert!(
-            layer.replayed.decisions >= layer.status.transmitted.frames,
-            "{layer:?}"
-        );
+        assert!(layer.replayed.decisions >= layer.status.transmitted.frames, "{layer:?}");
         assert_eq!(layer.replayed.unrecorded, 0);
-        let lost: u64 = layer
-            .status
-            .drops
-            .named()
-            .iter()
-            .map(|(_, count)| count)
-            .sum();
+        let lost: u64 = layer.status.drops.named().iter().map(|(_, count)| count).sum();
         assert_eq!(lost, 0, "{:?}", layer.status.drops);
     }
 }
@@ -32,18 +23,11 @@ fn assert_carried(scenario: &Scenario, measured: &Measured) {
     assert_eq!(measured.errors, [""; 0]);
     for (flow, stream) in scenario.flows.iter().zip(&measured.streams) {
         if flow.name.contains("file") {
-            let whole = stream
-                .transfers
-                .iter()
-                .filter(|file| file.finished_at.is_some());
+            let whole = stream.transfers.iter().filter(|file| file.finished_at.is_some());
             assert!(whole.count() > 0, "{}: {stream:?}", flow.name);
         } else {
             assert!(stream.released > 0, "{}: {stream:?}", flow.name);
-            assert_eq!(
-                stream.delivered, stream.released,
-                "{}: {stream:?}",
-                flow.name
-            );
+            assert_eq!(stream.delivered, stream.released, "{}: {stream:?}", flow.name);
         }
     }
 }
@@ -80,28 +64,19 @@ run: { for: 2 s }
     };
     assert_carried(&scenario, &measured);
     assert_faithful(&measured.layers, 3);
-    let sent = measured
-        .layers
-        .iter()
-        .map(|layer| layer.status.transmitted.frames);
+    let sent = measured.layers.iter().map(|layer| layer.status.transmitted.frames);
     let emulation = measured.emulation.expect("it was emulated");
     // Frames that passed before the shims ran, such as the hosts' own announcements, are not
     // counted by them.
     let sent: u64 = sent.sum();
-    let bypassed = measured
-        .layers
-        .iter()
-        .map(|layer| layer.status.bypassed.transmit);
+    let bypassed = measured.layers.iter().map(|layer| layer.status.bypassed.transmit);
     let bypassed: u64 = bypassed.sum();
     assert!(
         (sent..=sent + bypassed).contains(&emulation.frames),
         "{sent} and {bypassed}, but {}",
         emulation.frames
     );
-    let reports = measured
-        .layers
-        .iter()
-        .filter_map(|layer| layer.status.smoother);
+    let reports = measured.layers.iter().filter_map(|layer| layer.status.smoother);
     let reports: u64 = reports.map(|smoother| smoother.statistics.reports).sum();
     assert!(reports > 0, "two files collide on a hub");
     for layer in &measured.layers {
@@ -139,19 +114,11 @@ run: { for: 2 s }
         assert_carried(&scenario, &measured);
         assert_faithful(&measured.layers, 2);
         let [near, far] = [0, 1].map(|at: usize| &measured.layers[at].status);
-        let high = near
-            .queues
-            .iter()
-            .map(|queue| queue.class)
-            .max()
-            .expect("queues");
+        let high = near.queues.iter().map(|queue| queue.class).max().expect("queues");
         // Packets of the warm-up, a tenth of the run, are not in the statistics.
         let counted = measured.streams[0].released;
         let all = accepted(near, Direction::Transmit, high);
-        assert!(
-            (counted..=counted + counted / 9 + 2).contains(&all),
-            "{all} of {counted}"
-        );
+        assert!((counted..=counted + counted / 9 + 2).contains(&all), "{all} of {counted}");
         assert_eq!(accepted(far, Direction::Receive, high), all);
         assert!(accepted(near, Direction::Transmit, 0) > 100, "{near:?}");
     }

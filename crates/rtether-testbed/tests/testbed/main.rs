@@ -44,12 +44,7 @@ fn scenario(text: &str) -> Scenario {
 }
 
 fn options(scenario: &Scenario, backend: Backend) -> Options {
-    Options {
-        backend,
-        duration: scenario.run.duration,
-        seed: 1,
-        priority: None,
-    }
+    Options { backend, duration: scenario.run.duration, seed: 1, priority: None }
 }
 
 /// Runs a scenario; `None` if that is not possible.
@@ -108,31 +103,20 @@ fn assert_not_faster(scenario: &Scenario, measured: &Measured) {
     let simulated = run::simulate(scenario, &run::Progress::default()).expect("runs");
     for (stream, record) in (0..).zip(&simulated.record.streams) {
         let (live, least) = (latencies(measured, stream)[0], record.latency.min);
-        assert!(
-            live >= least,
-            "{live} of flow {} is below {least}",
-            record.flow
-        );
+        assert!(live >= least, "{live} of flow {} is below {least}", record.flow);
     }
 }
 
 /// Asserts that everything sent has arrived, once.
 fn assert_complete(scenario: &Scenario, measured: &Measured) {
     assert_eq!(measured.errors, [""; 0]);
-    assert_eq!(
-        (measured.oddities.foreign, measured.oddities.unsent),
-        (0, 0)
-    );
+    assert_eq!((measured.oddities.foreign, measured.oddities.unsent), (0, 0));
     let flows = scenario.flows.iter();
     let names = flows.flat_map(|flow| flow.listeners.iter().map(|_| &flow.name));
     for (stream, name) in measured.streams.iter().zip(names) {
         assert!(stream.released > 10, "{name}: {stream:?}");
         assert_eq!(stream.delivered, stream.released, "{name}");
-        assert_eq!(
-            (stream.lost, stream.duplicates, stream.reordered),
-            (0, 0, 0),
-            "{name}"
-        );
+        assert_eq!((stream.lost, stream.duplicates, stream.reordered), (0, 0, 0), "{name}");
     }
 }
 
@@ -146,9 +130,7 @@ fn assert_packets(scenario: &Scenario, measured: &Measured) {
     let ends = flows.flat_map(|flow| flow.listeners.iter().map(move |&node| (flow, node)));
     for (stream, (flow, node)) in measured.streams.iter().zip(ends) {
         let listener = scenario.network.node(node).name.as_str();
-        let own = rows
-            .iter()
-            .filter(|row| row[0] == flow.name && &row[1] == listener);
+        let own = rows.iter().filter(|row| row[0] == flow.name && &row[1] == listener);
         let own: Vec<_> = own.collect();
         let count = |column: usize, value: &str| {
             let equal = own.iter().filter(|row| &row[column] == value);
@@ -269,11 +251,7 @@ run: { for: 2 s, overload: allow }
             assert_eq!(none, 0, "{over}");
             // The queue grows by 5 Mbit/s: 240 ms and 300 kB after half a second.
             let told = format!("{over}: {managed} against {flooded}, {dropped} dropped");
-            Some(
-                (managed * 5 < flooded && dropped > 100)
-                    .then_some(())
-                    .ok_or(told),
-            )
+            Some((managed * 5 < flooded && dropped > 100).then_some(()).ok_or(told))
         });
     }
 }
@@ -396,10 +374,9 @@ flows:
         let plan = Plan::new(&scenario, backend, "0");
         plan.err().map(|error| error.to_string())
     };
-    for (backend, word) in [
-        (Backend::Kernel, "part of a loop"),
-        (Backend::Emulated, "flow `f` has a route"),
-    ] {
+    for (backend, word) in
+        [(Backend::Kernel, "part of a loop"), (Backend::Emulated, "flow `f` has a route")]
+    {
         let refusal = plan("standby: false", backend).expect("a ring");
         assert!(refusal.contains(word), "{refusal}");
         assert_eq!(plan("standby: true", backend), None);

@@ -58,11 +58,7 @@ fn assert_whole(measured: &Measured) {
     }
     let file = &measured.streams[5];
     assert_eq!(file.missed, 0, "{:?}", file.latency);
-    assert!(
-        latencies(measured, 5)
-            .iter()
-            .all(|&time| time < Duration::from_secs(10))
-    );
+    assert!(latencies(measured, 5).iter().all(|&time| time < Duration::from_secs(10)));
     // A file due near the end has not arrived, and is not late.
     let whole = file.transfers.iter().filter_map(|file| file.finished_at);
     assert!(file.delivered <= whole.count() as u64);
@@ -117,10 +113,7 @@ fn samples_of_topics_arrive() {
                 let own = format!("{flow},{listener},");
                 let own = packets.lines().filter(|line| line.starts_with(&own));
                 let late = own.skip_while(|line| line.ends_with(",delivered"));
-                assert!(
-                    late.clone().all(|line| line.ends_with(",lost")),
-                    "{what}:\n{packets}"
-                );
+                assert!(late.clone().all(|line| line.ends_with(",lost")), "{what}:\n{packets}");
             }
             if backend == Backend::Emulated && stream.latency.count > 0 {
                 let min = stream.latency.min;

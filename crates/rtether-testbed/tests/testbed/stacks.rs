@@ -38,11 +38,7 @@ fn emulated_stacks_take_as_long_as_the_scenario_says() {
 /// Returns by what the host spoiled the latencies.
 fn takes_as_long(scenario: &Scenario, measured: &Measured) -> Result<(), String> {
     let simulated = run::simulate(scenario, &run::Progress::default()).expect("runs");
-    if measured
-        .streams
-        .iter()
-        .any(|stream| stream.latency.count == 0)
-    {
+    if measured.streams.iter().any(|stream| stream.latency.count == 0) {
         return Err("the host stood still all the time".into());
     }
     for record in &simulated.record.streams {

@@ -42,11 +42,7 @@ fn write(topic: TopicOptions, stop: &AtomicBool) -> Result<Summary, LiveError> {
 }
 
 fn read(topic: TopicOptions, stop: &AtomicBool, has_read: &AtomicBool) -> Summary {
-    let options = SubscribeOptions {
-        topic,
-        delay: false,
-        clock_error: None,
-    };
+    let options = SubscribeOptions { topic, delay: false, clock_error: None };
     let read = subscribe(&options, stop, |said| {
         if matches!(said, Said::Sample(_)) {
             has_read.store(true, Ordering::Relaxed);
@@ -68,10 +64,7 @@ fn other(number: u16, discovery: Discovery) -> Domain {
     .expect("a participant");
     let now = other.now();
     let new = NewReader {
-        name: TopicName {
-            topic: "another",
-            type_name: "rtether::Ping",
-        },
+        name: TopicName { topic: "another", type_name: "rtether::Ping" },
         key_of: None,
         qos: Qos::reader(),
         filter: None,
@@ -98,10 +91,7 @@ fn endpoints_are_exchanged_with_those_that_share_the_topic() {
     // Oracle: how many endpoints two participants have that do not share the topic: one that
     // discovers on demand none, one that discovers all both.
     let number = domain(2);
-    let on_demand = || ParticipantOptions {
-        discovery: Discovery::OnDemand,
-        ..participant(number)
-    };
+    let on_demand = || ParticipantOptions { discovery: Discovery::OnDemand, ..participant(number) };
     let mut others = [Discovery::OnDemand, Discovery::All].map(|kind| other(number, kind));
     let [stop, has_read] = [const { AtomicBool::new(false) }; 2];
     let (written, read) = thread::scope(|scope| {

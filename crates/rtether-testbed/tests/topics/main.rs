@@ -69,10 +69,7 @@ impl Other {
                 step(&mut domain);
             }
         });
-        Self {
-            stop,
-            thread: Some(thread),
-        }
+        Self { stop, thread: Some(thread) }
     }
 }
 

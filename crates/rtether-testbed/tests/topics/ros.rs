@@ -18,11 +18,7 @@ use crate::{Other, domain, participant};
 const TEXT: &str = "std_msgs::msg::dds_::String_";
 
 fn qos(reliability: Reliability, hash: &str) -> Qos {
-    Qos {
-        reliability,
-        user_data: format!("typehash={hash};").into(),
-        ..Qos::writer()
-    }
+    Qos { reliability, user_data: format!("typehash={hash};").into(), ..Qos::writer() }
 }
 
 fn name<'a>(topic: &'a str, type_name: &'a str) -> TopicName<'a> {
@@ -31,27 +27,15 @@ fn name<'a>(topic: &'a str, type_name: &'a str) -> TopicName<'a> {
 
 fn write(domain: &mut Domain, name: TopicName<'_>, qos: Qos) -> WriterId {
     let now = domain.now();
-    let new = NewWriter {
-        name,
-        has_key: false,
-        qos,
-        judge: None,
-        publisher: None,
-        separates: false,
-    };
+    let new =
+        NewWriter { name, has_key: false, qos, judge: None, publisher: None, separates: false };
     let writer = domain.participant_mut().add_writer(now, new);
     writer.expect("room")
 }
 
 fn read(domain: &mut Domain, name: TopicName<'_>, qos: Qos) {
     let now = domain.now();
-    let new = NewReader {
-        name,
-        key_of: None,
-        qos,
-        filter: None,
-        subscriber: None,
-    };
+    let new = NewReader { name, key_of: None, qos, filter: None, subscriber: None };
     let reader = domain.participant_mut().add_reader(now, new);
     reader.expect("room");
 }
@@ -80,14 +64,9 @@ fn pair(number: u16) -> [Other; 2] {
         let chatter = write(domain, chatter, qos(Reliability::Reliable, "RIHS01_aa"));
         let level = name("rt/level", TEXT);
         write(domain, level, qos(Reliability::BestEffort, "RIHS01_aa"));
-        let nodes = name(
-            "ros_discovery_info",
-            "rmw_dds_common::msg::dds_::ParticipantEntitiesInfo_",
-        );
-        let kept = Qos {
-            durability: Durability::TransientLocal,
-            ..Qos::writer()
-        };
+        let nodes =
+            name("ros_discovery_info", "rmw_dds_common::msg::dds_::ParticipantEntitiesInfo_");
+        let kept = Qos { durability: Durability::TransientLocal, ..Qos::writer() };
         let nodes = write(domain, nodes, kept);
         let guid = domain.participant().writer_guid(chatter).expect("a writer");
         let (now, payload) = (domain.now(), told(guid));
@@ -101,10 +80,7 @@ fn pair(number: u16) -> [Other; 2] {
             read(domain, name(topic, TEXT), qos);
         }
     };
-    [
-        Other::start(number, "one", talk, |_| ()),
-        Other::start(number, "two", listen, |_| ()),
-    ]
+    [Other::start(number, "one", talk, |_| ()), Other::start(number, "two", listen, |_| ())]
 }
 
 fn look(number: u16) -> Census {
@@ -130,12 +106,7 @@ fn nodes_hashes_and_mismatches_are_shown() {
     assert_eq!(names, ["/talker"]);
     let chatter = &graph.interfaces[&(Kind::Topic, "/chatter".to_owned())];
     assert_eq!(chatter.from.iter().collect::<Vec<_>>(), ["/talker"]);
-    assert!(
-        chatter
-            .to
-            .iter()
-            .all(|who| who.starts_with("`two` at 127.0.0.1"))
-    );
+    assert!(chatter.to.iter().all(|who| who.starts_with("`two` at 127.0.0.1")));
     assert_eq!((chatter.to.len(), chatter.hashes.len()), (1, 2));
     // Both topics have two hashes, and `/level` a reader that requests more than is offered.
     let clashes: Vec<&str> = graph.clashes.iter().map(|one| one.name.as_str()).collect();
@@ -155,8 +126,5 @@ fn nodes_hashes_and_mismatches_are_shown() {
     }
     let json: Value = serde_json::from_str(&census.json()).expect("JSON");
     assert_eq!(json["ros"]["nodes"][0]["name"], "/talker");
-    assert_eq!(
-        json["ros"]["hash_clashes"][0]["type"],
-        "std_msgs/msg/String"
-    );
+    assert_eq!(json["ros"]["hash_clashes"][0]["type"], "std_msgs/msg/String");
 }

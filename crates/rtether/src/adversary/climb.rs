@@ -47,15 +47,7 @@ impl<'a> Climb<'a> {
             skip(flow, window.skipped);
         }
         let freedoms = flows.iter().map(|flow| Freedom::of(part.network, flow));
-        Self {
-            freedoms: freedoms.collect(),
-            flows,
-            part,
-            window,
-            is_drawn,
-            best: None,
-            tried: 0,
-        }
+        Self { freedoms: freedoms.collect(), flows, part, window, is_drawn, best: None, tried: 0 }
     }
 
     pub(super) fn part(&self) -> &Part<'a> {
@@ -94,11 +86,8 @@ impl<'a> Climb<'a> {
         }
         while self.tried < end && goes_on() {
             let Some(best) = &self.best else { return };
-            let genes = if self.part.free.is_empty() {
-                best.genes.clone()
-            } else {
-                self.moved(best, dice)
-            };
+            let genes =
+                if self.part.free.is_empty() { best.genes.clone() } else { self.moved(best, dice) };
             self.attempt(self.drawn(genes, dice), goes_on);
         }
     }
@@ -135,12 +124,7 @@ impl<'a> Climb<'a> {
     ) {
         let offsets = self.offsets(number % 2 == 1);
         // Later plans aim elsewhere, since what is fixed comes at times of its own.
-        let aim = self.window.aim
-            + if number < 2 {
-                0
-            } else {
-                dice.time(0, self.spread())
-            };
+        let aim = self.window.aim + if number < 2 { 0 } else { dice.time(0, self.spread()) };
         let choices = (0..self.flows.len()).map(|flow| {
             let time = match self.part.meetings[flow] {
                 Some((here, there)) if flow != self.part.own => {
@@ -215,11 +199,7 @@ impl<'a> Climb<'a> {
         for (rank, &(flow, here, there)) in (1..).zip(&order) {
             let before = ways[flow][there.saturating_sub(1)].place;
             let in_front = || {
-                if is_ahead {
-                    self.in_front(&order, here)
-                } else {
-                    0
-                }
+                if is_ahead { self.in_front(&order, here) } else { 0 }
             };
             let sum = taken.entry(before).or_insert_with(in_front);
             offsets[flow] = *sum + rank;
@@ -239,9 +219,8 @@ impl<'a> Climb<'a> {
             met < here && passage.is_some_and(|there| there.place == ways[own][here].place)
         });
         let front = front.map(|&(flow, ..)| ways[flow][0].occupancy);
-        let (sum, longest) = front.fold((ways[own][0].occupancy, 0), |(sum, most), time| {
-            (sum + time, time.max(most))
-        });
+        let (sum, longest) = front
+            .fold((ways[own][0].occupancy, 0), |(sum, most), time| (sum + time, time.max(most)));
         if longest > 0 { sum - longest } else { 0 }
     }
 
@@ -338,11 +317,7 @@ impl<'a> Climb<'a> {
                 let mut genes = best.genes.clone();
                 self.freedoms[flow].shift(&mut genes.choices[flow], step);
                 self.attempt(genes, &|| true);
-                if self
-                    .best
-                    .as_ref()
-                    .is_none_or(|now| now.latency <= best.latency)
-                {
+                if self.best.as_ref().is_none_or(|now| now.latency <= best.latency) {
                     self.best = Some(best);
                 }
             }

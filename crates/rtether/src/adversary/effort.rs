@@ -71,10 +71,7 @@ impl Progress {
     /// Returns this as a part of other work, with which it ends.
     #[must_use]
     pub fn within(self, whole: Arc<run::Progress>) -> Self {
-        Self {
-            whole: Some(whole),
-            ..self
-        }
+        Self { whole: Some(whole), ..self }
     }
 
     /// Asks the search to end with what it has confirmed.
@@ -124,8 +121,7 @@ impl Progress {
         let elapsed = self.elapsed();
         let left = limit.saturating_sub(elapsed);
         let share = u64::try_from((elapsed + left / 3 * 2).as_nanos());
-        self.share
-            .store(share.unwrap_or(u64::MAX), Ordering::Relaxed);
+        self.share.store(share.unwrap_or(u64::MAX), Ordering::Relaxed);
         left > limit / 20 && !self.is_cancelled()
     }
 

@@ -67,12 +67,7 @@ impl Shown {
         let until = Duration::from_ps(window.skipped + window.until);
         let seed = best.genes.seed;
         let record = simulated(plant, (&releases, seed), until, goes_on)?;
-        Some(Self {
-            releases,
-            seed,
-            until,
-            record,
-        })
+        Some(Self { releases, seed, until, record })
     }
 
     /// Returns the largest latency of a stream, by its position; `None` if nothing arrives.
@@ -108,11 +103,7 @@ fn simulated(
     for (flow, times) in releases {
         flows[flow.index()].releases.clone_from(times);
     }
-    let config = Config {
-        seed,
-        warmup: plant.run.warmup,
-        bucket: Duration::ZERO,
-    };
+    let config = Config { seed, warmup: plant.run.warmup, bucket: Duration::ZERO };
     let mut simulation = Simulation::new(plant.network, &flows, &config).ok()?;
     for until in slices(until.as_ps()) {
         if !goes_on() {

@@ -45,24 +45,14 @@ impl Freedom {
             if first == last && jitter == 0 {
                 return Self::None;
             }
-            Self::Grid {
-                first,
-                last,
-                period,
-                jitter,
-            }
+            Self::Grid { first, last, period, jitter }
         };
         match flow.traffic {
-            Traffic::Periodic {
-                period,
-                phase,
-                release_jitter,
-            } => grid(period, phase, release_jitter),
+            Traffic::Periodic { period, phase, release_jitter } => {
+                grid(period, phase, release_jitter)
+            }
             Traffic::Flood { interval } => grid(interval, Phase::Random, Duration::ZERO),
-            Traffic::Sporadic { min_gap, .. } => Self::Gaps {
-                first: start,
-                gap: min_gap.as_ps(),
-            },
+            Traffic::Sporadic { min_gap, .. } => Self::Gaps { first: start, gap: min_gap.as_ps() },
             // Random by its nature: nothing bounds what it might do.
             Traffic::Poisson { .. } => Self::None,
             Traffic::Adaptive { .. } | Traffic::Bulk(_) => Self::None,
@@ -92,19 +82,13 @@ impl Freedom {
     pub(super) fn at(self, time: i64) -> Choice {
         let begin = match self {
             Self::None => 0,
-            Self::Grid {
-                first,
-                last,
-                period,
-                ..
-            } if first < last => first + (time - first).rem_euclid(period),
+            Self::Grid { first, last, period, .. } if first < last => {
+                first + (time - first).rem_euclid(period)
+            }
             Self::Grid { first, .. } => first,
             Self::Gaps { first, .. } => time.max(first),
         };
-        Choice {
-            begin,
-            late: Vec::new(),
-        }
+        Choice { begin, late: Vec::new() }
     }
 
     /// Moves a choice by this time.

@@ -115,11 +115,7 @@ impl<'a> Hunt<'a> {
                 }
                 left -= steps;
                 let dice = Dice::of(&[seed, index as u64, batch, number as u64]);
-                let plan = if restarts == 0 {
-                    number % ISLANDS
-                } else {
-                    ISLANDS + restarts
-                };
+                let plan = if restarts == 0 { number % ISLANDS } else { ISLANDS + restarts };
                 work.push((climb, steps, dice, plan));
             }
         }
@@ -203,14 +199,9 @@ impl<'a> Hunt<'a> {
         if own.climbs.is_empty() {
             let part = Part::new(&self.ways, own.target.flow, own.target.listener);
             let part = Arc::new(part);
-            for window in windows(
-                &part,
-                self.plant.run,
-                span(own.bound, own.seen, own.deadline),
-            ) {
+            for window in windows(&part, self.plant.run, span(own.bound, own.seen, own.deadline)) {
                 for _ in 0..ISLANDS {
-                    own.climbs
-                        .push(Climb::new(Arc::clone(&part), window, is_drawn));
+                    own.climbs.push(Climb::new(Arc::clone(&part), window, is_drawn));
                 }
             }
         } else if own.batches.is_multiple_of(PATIENCE) && own.climbs.len() > 1 {
@@ -232,9 +223,7 @@ impl<'a> Hunt<'a> {
 
 /// Returns about how long a packet takes at most.
 fn span(bound: Option<Duration>, seen: Duration, deadline: Option<Duration>) -> Duration {
-    let seen = (seen * 8)
-        .max(deadline.unwrap_or_default())
-        .max(Duration::from_us(20));
+    let seen = (seen * 8).max(deadline.unwrap_or_default()).max(Duration::from_us(20));
     bound.map_or(seen, |bound| bound.min(seen))
 }
 
@@ -281,11 +270,5 @@ pub fn search(
         let shown = Shown::of(&plant, climb, &|| true)?;
         shown.found(target, target.index(plant.flows))
     });
-    found.reduce(|best, next| {
-        if next.latency > best.latency {
-            next
-        } else {
-            best
-        }
-    })
+    found.reduce(|best, next| if next.latency > best.latency { next } else { best })
 }

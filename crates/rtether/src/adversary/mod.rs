@@ -51,11 +51,7 @@ pub struct Plant<'a> {
 impl<'a> Plant<'a> {
     /// Returns the plant of a scenario.
     pub fn of(scenario: &'a Scenario) -> Self {
-        Self {
-            network: &scenario.network,
-            flows: &scenario.flows,
-            run: scenario.run,
-        }
+        Self { network: &scenario.network, flows: &scenario.flows, run: scenario.run }
     }
 }
 

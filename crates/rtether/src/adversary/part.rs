@@ -49,18 +49,9 @@ pub(super) struct Ways<'a> {
 impl<'a> Ways<'a> {
     pub(super) fn new(network: &'a Network, flows: &'a [Flow]) -> Self {
         let routing = Routing::new(network);
-        let places = flows
-            .iter()
-            .map(|flow| places(network, &routing, flow))
-            .collect();
+        let places = flows.iter().map(|flow| places(network, &routing, flow)).collect();
         let is_one = network.admission.is_some() || flows.iter().any(Flow::is_published);
-        Self {
-            network,
-            flows,
-            routing,
-            places,
-            is_one,
-        }
+        Self { network, flows, routing, places, is_one }
     }
 
     /// Returns the way of a flow to one of its listeners; empty if there is none.
@@ -100,11 +91,7 @@ fn served(network: &Network, flow: &Flow, station: NodeId) -> Option<Passage> {
         Stack::Linear(own) => own.receive.of(frame),
         Stack::Rtos(own) => own.datagram.of(frame),
     };
-    Some(Passage {
-        place: Place::Node(station),
-        time: cost.as_ps(),
-        occupancy: cost.as_ps(),
-    })
+    Some(Passage { place: Place::Node(station), time: cost.as_ps(), occupancy: cost.as_ps() })
 }
 
 /// Returns all places that packets of a flow pass, in both directions.
@@ -174,20 +161,13 @@ impl<'a> Part<'a> {
             .filter(|number| takes_part(number.index()))
             .collect();
         let own = numbers.partition_point(|number| *number < flow);
-        let flows: Vec<Flow> = numbers
-            .iter()
-            .map(|number| ways.flows[number.index()].clone())
-            .collect();
-        let freedoms: Vec<Freedom> = flows
-            .iter()
-            .map(|flow| Freedom::of(ways.network, flow))
-            .collect();
+        let flows: Vec<Flow> =
+            numbers.iter().map(|number| ways.flows[number.index()].clone()).collect();
+        let freedoms: Vec<Freedom> =
+            flows.iter().map(|flow| Freedom::of(ways.network, flow)).collect();
         let of = |at: usize| if at == own { listener } else { 0 };
-        let way: Vec<Vec<Passage>> = flows
-            .iter()
-            .enumerate()
-            .map(|(at, flow)| ways.way(flow, of(at)))
-            .collect();
+        let way: Vec<Vec<Passage>> =
+            flows.iter().enumerate().map(|(at, flow)| ways.way(flow, of(at))).collect();
         let meetings = (0..flows.len()).map(|at| meeting(&way[own], &way[at]));
         let passed = numbers.iter().flat_map(|own| &ways.places[own.index()]);
         let passed: BTreeSet<Place> = passed.copied().collect();

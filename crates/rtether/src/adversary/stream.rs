@@ -71,8 +71,7 @@ impl Stream<'_> {
 
     /// Returns whether a packet was found late.
     pub(super) fn is_late(&self) -> bool {
-        self.deadline
-            .is_some_and(|deadline| self.found() > deadline)
+        self.deadline.is_some_and(|deadline| self.found() > deadline)
     }
 
     /// Returns how often its turn comes: the larger, the more rarely.
@@ -139,11 +138,7 @@ impl Stream<'_> {
     /// Keeps what a run of the whole plant shows of this stream, at position `index`, if it takes longer
     /// than any before: also of a run for another stream, if it takes longer than in the ordinary run.
     pub(super) fn keep(&mut self, index: usize, shown: &Shown, is_own: bool) {
-        let known = if is_own {
-            self.shown()
-        } else {
-            self.shown().max(self.seen)
-        };
+        let known = if is_own { self.shown() } else { self.shown().max(self.seen) };
         if shown.latency(index) > Some(known) {
             self.confirmed = shown.found(self.target, index);
         }

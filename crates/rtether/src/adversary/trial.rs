@@ -86,8 +86,7 @@ impl Tried {
     fn came_to(part: &Part<'_>, at: usize, (released_at, own): (i64, &[Visit])) -> Option<i64> {
         arrival(part, part.own, at, released_at, |place| {
             let mut own = own.iter();
-            own.find(|own| part.place(place) == Some(own.place))
-                .map(|own| own.time)
+            own.find(|own| part.place(place) == Some(own.place)).map(|own| own.time)
         })
     }
 
@@ -104,8 +103,7 @@ impl Tried {
         let came = arrival(part, flow, at, there.released_at, |place| {
             let place = part.place(place)?;
             let mut own = self.others.iter().filter(|own| own.flow as usize == flow);
-            own.find(|own| own.place == place && own.number == there.number)
-                .map(|own| own.time)
+            own.find(|own| own.place == place && own.number == there.number).map(|own| own.time)
         });
         Some((there.number, came?))
     }
@@ -154,19 +152,10 @@ pub(super) fn skip(flow: &mut Flow, skipped: i64) {
             transfer.start -= by;
         }
     }
-    if let Traffic::Periodic {
-        period,
-        phase: Phase::Fixed(phase),
-        ..
-    } = &mut flow.traffic
-    {
+    if let Traffic::Periodic { period, phase: Phase::Fixed(phase), .. } = &mut flow.traffic {
         let point = flow.start.as_ps() + phase.as_ps() - skipped;
         *phase = Duration::ZERO;
-        let first = if point < 0 {
-            point.rem_euclid(period.as_ps())
-        } else {
-            point
-        };
+        let first = if point < 0 { point.rem_euclid(period.as_ps()) } else { point };
         flow.start = Duration::from_ps(first);
     } else {
         flow.start = (flow.start - by).max(Duration::ZERO);
@@ -210,9 +199,8 @@ pub(super) fn trial(
     let events = simulation.events();
     let record = simulation.finish();
     let worst = record.streams.get(part.stream())?.worst;
-    let (latency, released_at) = worst.map_or((0, 0), |worst| {
-        (worst.latency.as_ps(), worst.released_at.as_ps())
-    });
+    let (latency, released_at) =
+        worst.map_or((0, 0), |worst| (worst.latency.as_ps(), worst.released_at.as_ps()));
     let is_own = |visit: &Visit| visit.flow as usize == part.own;
     // Those that a plan wants to meet may still be far away.
     let far = (2 * latency).max(window.until - window.aim);
@@ -221,9 +209,8 @@ pub(super) fn trial(
         is_near(released_at) || is_near(window.aim)
     };
     let passages = passages.iter().filter(|own| near(own.time.as_ps()));
-    let (own, others): (Vec<Visit>, Vec<Visit>) = passages
-        .filter_map(|own| visit(part, own))
-        .partition(is_own);
+    let (own, others): (Vec<Visit>, Vec<Visit>) =
+        passages.filter_map(|own| visit(part, own)).partition(is_own);
     let releases = own.iter().map(|visit| visit.released_at);
     let aimed = releases.min_by_key(|release| release.abs_diff(window.aim));
     let aimed = aimed.unwrap_or(released_at);

@@ -6,10 +6,7 @@ use rtether_model::quantity::Duration;
 
 /// What a scenario leaves open, and what it fixes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a freedom of its own"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a freedom of its own")]
 pub struct Varied {
     /// Periodic flows whose phases are drawn, floods included.
     pub phases: usize,
@@ -59,11 +56,7 @@ impl Varied {
 
     fn add_flow(&mut self, flow: &Flow) {
         match &flow.traffic {
-            Traffic::Periodic {
-                phase,
-                release_jitter,
-                ..
-            } => {
+            Traffic::Periodic { phase, release_jitter, .. } => {
                 if *phase == Phase::Random && flow.releases.is_empty() {
                     self.phases += 1;
                 } else {
@@ -91,11 +84,7 @@ impl Varied {
     pub fn words(&self, runs: usize) -> String {
         let drawn: Vec<&str> = self.drawn().collect();
         let sets = if runs == 1 { "1 set of" } else { "sets of" };
-        let number = if runs == 1 {
-            String::new()
-        } else {
-            format!("{runs} ")
-        };
+        let number = if runs == 1 { String::new() } else { format!("{runs} ") };
         let list = match &drawn[..] {
             [] => String::new(),
             [one] => (*one).to_owned(),
@@ -126,9 +115,7 @@ impl Varied {
             (self.backoff, "back-off"),
             (self.timers, "timers"),
         ];
-        all.into_iter()
-            .filter(|(is_drawn, _)| *is_drawn)
-            .map(|(_, name)| name)
+        all.into_iter().filter(|(is_drawn, _)| *is_drawn).map(|(_, name)| name)
     }
 
     /// Returns whether more than releases is drawn.
@@ -156,19 +143,9 @@ mod tests {
         let plain = Varied::default();
         let drawn = Varied { phases: 3, ..plain };
         let fixed = Varied { fixed: 3, ..plain };
-        let costs = Varied {
-            stacks: true,
-            ..fixed
-        };
+        let costs = Varied { stacks: true, ..fixed };
         let one = Varied { fixed: 1, ..drawn };
-        let said = [
-            (plain, 8),
-            (drawn, 1),
-            (drawn, 8),
-            (fixed, 8),
-            (costs, 2),
-            (one, 8),
-        ];
+        let said = [(plain, 8), (drawn, 1), (drawn, 8), (fixed, 8), (costs, 2), (one, 8)];
         let expected = [
             "",
             "1 set of phases",

@@ -18,11 +18,7 @@ pub(super) fn windows(part: &Part<'_>, run: RunPlan, span: Duration) -> Vec<Wind
     let starts = part.flows.iter().map(|flow| flow.start.as_ps());
     // Flows that begin late meet nobody before.
     let begin = starts.max().unwrap_or(0).max(warmup);
-    let begin = if begin + 3 * span <= end {
-        begin
-    } else {
-        warmup
-    };
+    let begin = if begin + 3 * span <= end { begin } else { warmup };
     let tail = span.max(longest_fixed(part)) + 1_000_000;
     let mut aims = vec![(begin + 2 * span, tail)];
     let mut files: Vec<i64> = part.files().map(Duration::as_ps).collect();
@@ -49,12 +45,7 @@ pub(super) fn windows(part: &Part<'_>, run: RunPlan, span: Duration) -> Vec<Wind
 /// Returns the longest period of a flow whose phase is fixed.
 fn longest_fixed(part: &Part<'_>) -> i64 {
     let fixed = part.flows.iter().filter_map(|flow| {
-        let Traffic::Periodic {
-            period,
-            phase: Phase::Fixed(_),
-            ..
-        } = flow.traffic
-        else {
+        let Traffic::Periodic { period, phase: Phase::Fixed(_), .. } = flow.traffic else {
             return None;
         };
         Some(period.as_ps())

@@ -36,10 +36,7 @@ fn read(folder: &Folder, further: &[&str], name: &str) -> Result<String, String>
 fn files_beneath_the_folders_are_read() {
     let folder = folder();
     assert_eq!(read(&folder, &[], "plants/cells/two.yaml").unwrap(), "two");
-    assert_eq!(
-        read(&folder, &[], "plants/cells/../line.yaml").unwrap(),
-        "line"
-    );
+    assert_eq!(read(&folder, &[], "plants/cells/../line.yaml").unwrap(), "line");
     for outside in [
         "shared/stacks.yaml",
         // A folder whose name goes on is another one.
@@ -63,11 +60,7 @@ fn what_is_outside_is_not_looked_for() {
     let there = read(&folder, &[], "shared/stacks.yaml").unwrap_err();
     let none = read(&folder, &[], "shared/stack.yaml").unwrap_err();
     assert_eq!(there, none);
-    symlink(
-        folder.path().join("shared"),
-        folder.path().join("plants/out"),
-    )
-    .unwrap();
+    symlink(folder.path().join("shared"), folder.path().join("plants/out")).unwrap();
     let none = read(&folder, &[], "plants/out/stack.yaml").unwrap_err();
     assert!(!none.contains("stacks"), "{none}");
     let near = read(&folder, &[], "plants/cells/tow.yaml").unwrap_err();
@@ -85,11 +78,7 @@ fn links_may_not_lead_out() {
     symlink("plants", at("linked")).unwrap();
     symlink("loop.yaml", at("plants/loop.yaml")).unwrap();
     assert_eq!(read(&folder, &[], "plants/in.yaml").unwrap(), "two");
-    for out in [
-        "plants/out.yaml",
-        "plants/out/stacks.yaml",
-        "plants/further/stacks.yaml",
-    ] {
+    for out in ["plants/out.yaml", "plants/out/stacks.yaml", "plants/further/stacks.yaml"] {
         let why = read(&folder, &[], out).unwrap_err();
         assert!(why.starts_with("a link leads to"), "{why}");
         assert_eq!(read(&folder, &["shared"], out).unwrap(), "stacks");
@@ -124,8 +113,5 @@ fn only_regular_files_are_opened() {
         let why = whole.read(made).unwrap_err().to_string();
         assert!(why.contains("kernel") || !Path::new(made).exists(), "{why}");
     }
-    assert_eq!(
-        whole.read("/dev/null").unwrap_err(),
-        refused("it is no regular file")
-    );
+    assert_eq!(whole.read("/dev/null").unwrap_err(), refused("it is no regular file"));
 }

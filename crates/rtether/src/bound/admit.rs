@@ -80,14 +80,8 @@ pub fn admit(before: &Scenario, after: &Scenario) -> Admission {
     let bounds = analyze(before);
     let analysis = analyze(after);
     let comparison = compare(
-        Answer {
-            scenario: before,
-            analysis: &bounds,
-        },
-        Answer {
-            scenario: after,
-            analysis: &analysis,
-        },
+        Answer { scenario: before, analysis: &bounds },
+        Answer { scenario: after, analysis: &analysis },
     );
     let decisions = comparison.differences.iter().map(decide);
     let decision = decisions.fold(Decision::Yes, |all, one| match (all, one) {
@@ -96,12 +90,7 @@ pub fn admit(before: &Scenario, after: &Scenario) -> Admission {
         (Decision::OnlyIf, _) | (_, Decision::OnlyIf) => Decision::OnlyIf,
         (Decision::Yes, Decision::Yes) => Decision::Yes,
     });
-    Admission {
-        decision,
-        scenario: after.clone(),
-        analysis,
-        comparison,
-    }
+    Admission { decision, scenario: after.clone(), analysis, comparison }
 }
 
 /// Decides whether the change of one stream is admissible.
@@ -224,9 +213,7 @@ fn objection(difference: &Difference) -> String {
         return name;
     };
     let before = difference.before.as_ref().and_then(|side| side.bound);
-    let instead = before.map_or_else(String::new, |before| {
-        format!(" instead of {}", time(before))
-    });
+    let instead = before.map_or_else(String::new, |before| format!(" instead of {}", time(before)));
     if let Some(words) = &side.only_if
         && side.slack().is_some_and(|slack| !slack.is_negative())
     {

@@ -36,11 +36,7 @@ pub(crate) fn holder(names: &Names<'_>, holder: Holder) -> String {
 }
 
 fn port(names: &Names<'_>, port: PortId) -> String {
-    format!(
-        "the port of {} to {}",
-        names.node(port.node),
-        names.peer(port)
-    )
+    format!("the port of {} to {}", names.node(port.node), names.peer(port))
 }
 
 /// Returns an amount in the unit of a memory.

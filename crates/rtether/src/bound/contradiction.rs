@@ -55,13 +55,10 @@ fn full(
     analysis: &Analysis,
     record: &Record,
 ) -> Vec<Contradiction> {
-    let holders = analysis
-        .droppers
-        .iter()
-        .filter_map(|dropper| match dropper {
-            Dropper::Memory(memory) => Some(memory.holder),
-            Dropper::Policer(..) | Dropper::Link(_) => None,
-        });
+    let holders = analysis.droppers.iter().filter_map(|dropper| match dropper {
+        Dropper::Memory(memory) => Some(memory.holder),
+        Dropper::Policer(..) | Dropper::Link(_) => None,
+    });
     let holders: Vec<Holder> = holders.collect();
     let is_counted = |own: &&PortRecord| {
         let link = &network.links[own.link.index()];
@@ -81,9 +78,7 @@ fn full(
         return Vec::new();
     }
     let ports = ports.into_iter().map(Contradiction::Port);
-    ports
-        .chain(nodes.into_iter().map(Contradiction::Node))
-        .collect()
+    ports.chain(nodes.into_iter().map(Contradiction::Node)).collect()
 }
 
 /// Returns whether drops of a memory count as those of a port.

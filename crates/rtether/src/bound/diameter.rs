@@ -58,10 +58,7 @@ impl<'a> ByDiameter<'a> {
         if answers.contains(&Some(false)) {
             return Some(false);
         }
-        answers
-            .into_iter()
-            .collect::<Option<Vec<_>>>()
-            .map(|_| true)
+        answers.into_iter().collect::<Option<Vec<_>>>().map(|_| true)
     }
 
     fn rows_of(&self) -> Vec<Row<'_>> {
@@ -105,11 +102,7 @@ impl<'a> ByDiameter<'a> {
             Ok(found) => found,
             Err(obstacle) => return self.why_not(obstacle),
         };
-        let order = if found.is_in_order {
-            "in order of arrival"
-        } else {
-            "in any order"
-        };
+        let order = if found.is_in_order { "in order of arrival" } else { "in any order" };
         format!(
             "The longest way has {} places, the busiest place {} of its time in use, and at most {} \
              of work arrives at one at once: served {order}, no packet waits anywhere for more than {}.",
@@ -133,11 +126,7 @@ impl<'a> ByDiameter<'a> {
             DiameterObstacle::Policer => {
                 "The diameter says nothing: frames may exceed the limit of a policer.".to_owned()
             }
-            DiameterObstacle::Utilization {
-                places,
-                utilization_ppm,
-                limit_ppm,
-            } => format!(
+            DiameterObstacle::Utilization { places, utilization_ppm, limit_ppm } => format!(
                 "The diameter says nothing: with {places} places on the longest way, no place may be \
                  in use for {} of its time or more, and one is for {}.",
                 percent(share(*limit_ppm)),
@@ -248,10 +237,8 @@ mod tests {
         assert_eq!(found.meets_deadlines(), Some(false));
         assert!(found.said().contains("has 2 places"), "{}", found.said());
         // A stream that need not arrive is no answer, and hides no other that is late.
-        let lossy = text.replace(
-            "\"sw:1\"], rate: 100 Mbit/s",
-            "\"sw:1\"], rate: 100 Mbit/s, errors: 1 %",
-        );
+        let lossy =
+            text.replace("\"sw:1\"], rate: 100 Mbit/s", "\"sw:1\"], rate: 100 Mbit/s, errors: 1 %");
         for (deadline, meets) in [("50 us", Some(false)), ("1 ms", None)] {
             let text = lossy.replace("50 us", deadline);
             let scenario = scenario::load("lossy.yaml", &text).into_scenario();

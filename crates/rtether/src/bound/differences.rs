@@ -25,10 +25,7 @@ fn step(before: Option<String>, after: Option<String>) -> String {
 }
 
 fn words(difference: &Difference, of: impl Fn(&Side) -> String) -> String {
-    step(
-        difference.before.as_ref().map(&of),
-        difference.after.as_ref().map(&of),
-    )
+    step(difference.before.as_ref().map(&of), difference.after.as_ref().map(&of))
 }
 
 fn or_dash(span: Option<Duration>) -> String {
@@ -44,20 +41,12 @@ pub(super) fn rows(differences: &[Difference]) -> Table {
     };
     Table::of(differences)
         .both("flow", "flow", |d| &d.flow)
-        .shown("talker > listener", |d| {
-            format!("{} > {}", d.talker, d.listener)
-        })
+        .shown("talker > listener", |d| format!("{} > {}", d.talker, d.listener))
         .rank(2)
         .file("talker", |d| &d.talker)
         .file("listener", |d| &d.listener)
-        .amount("bound", |d| {
-            shown(words(d, |side| {
-                side.bound.map_or_else(|| "none".into(), time)
-            }))
-        })
-        .amount("deadline", |d| {
-            shown(words(d, |side| or_dash(side.deadline)))
-        })
+        .amount("bound", |d| shown(words(d, |side| side.bound.map_or_else(|| "none".into(), time))))
+        .amount("deadline", |d| shown(words(d, |side| or_dash(side.deadline))))
         .amount("slack", |d| shown(words(d, |side| or_dash(side.slack()))))
         .shown("verdict", |d| words(d, |side| super::words(side.verdict)))
         .file("bound_before_ns", |d| d.before.as_ref()?.bound)

@@ -198,13 +198,9 @@ pub(super) fn with<R>(
             })
             .collect(),
         sums: sums::json(&sums::proved(scenario, analysis), "bound_ns"),
-        ports: ports(scenario, analysis)
-            .map(|port| Port::of(&names, &port))
-            .collect(),
+        ports: ports(scenario, analysis).map(|port| Port::of(&names, &port)).collect(),
         shared_buffers: shared.collect(),
-        stacks: stacks(analysis)
-            .map(|stack| Stack::of(&names, &stack))
-            .collect(),
+        stacks: stacks(analysis).map(|stack| Stack::of(&names, &stack)).collect(),
         memories: memories(&names, analysis),
         open_flows: open.collect(),
         policers: analysis
@@ -225,11 +221,7 @@ pub(super) fn with<R>(
 fn memories(names: &Names<'_>, analysis: &Analysis) -> Vec<Store> {
     let stores = analysis.memories.iter().map(|memory| Store {
         place: condition::holder(names, memory.holder),
-        unit: if memory.is_in_octets() {
-            "octets"
-        } else {
-            "packets"
-        },
+        unit: if memory.is_in_octets() { "octets" } else { "packets" },
         need: memory.need,
         has: memory.limit,
         state: State::of_memory(memory).name(),
@@ -240,10 +232,7 @@ fn memories(names: &Names<'_>, analysis: &Analysis) -> Vec<Store> {
 /// Returns the names of all places on the paths of streams, computed once per place.
 fn places(names: &Names<'_>, analysis: &Analysis) -> BTreeMap<Place, String> {
     let mut places = BTreeMap::new();
-    let bounds = analysis
-        .streams
-        .iter()
-        .filter_map(|s| s.bound.as_ref().ok());
+    let bounds = analysis.streams.iter().filter_map(|s| s.bound.as_ref().ok());
     for hop in bounds.flat_map(|bound| &bound.hops) {
         let place = places.entry(hop.place);
         place.or_insert_with(|| names.place(hop.place));

@@ -77,9 +77,7 @@ impl Workers for Pool {
 /// Returns the bounds of all streams; `None` for a stream without a bound.
 pub fn latencies(analysis: &Analysis) -> Vec<Option<Duration>> {
     let bounds = analysis.streams.iter().map(|stream| &stream.bound);
-    bounds
-        .map(|bound| Some(bound.as_ref().ok()?.latency))
-        .collect()
+    bounds.map(|bound| Some(bound.as_ref().ok()?.latency)).collect()
 }
 
 /// Returns the bounds that hold for each packet that is delivered, whatever was dropped.
@@ -213,9 +211,7 @@ mod tests {
     use crate::scenario;
 
     fn load(text: &str) -> Scenario {
-        scenario::load("test.yaml", text)
-            .scenario
-            .expect("a good scenario")
+        scenario::load("test.yaml", text).scenario.expect("a good scenario")
     }
 
     const STAR: &str = "rtether: 1\nname: two\n\
@@ -247,10 +243,7 @@ mod tests {
     #[test]
     fn a_full_buffer_breaks_the_assumption() {
         let mut text = STAR.replace("ports: 2 }", "ports: 2, buffer: 2 kB }");
-        text = text.replace(
-            "period: 1 ms, size: 60 B",
-            "min_gap: 8 ms, burst: 6, size: 1000 B",
-        );
+        text = text.replace("period: 1 ms, size: 60 B", "min_gap: 8 ms, burst: 6, size: 1000 B");
         let text = text.replacen(
             "100 Mbit/s }\n  - { ends: [b, \"sw:2\"], rate: 100",
             "1 Gbit/s }\n  - { ends: [b, \"sw:2\"], rate: 10",
@@ -262,10 +255,7 @@ mod tests {
         assert_eq!(excluded(&scenario, &analyze(&scenario), &results), []);
         // The same drops where the buffer is proved to suffice.
         let large = load(&text.replace("buffer: 2 kB", "buffer: 20 kB"));
-        let port = PortId {
-            node: NodeId(2),
-            port: 1,
-        };
+        let port = PortId { node: NodeId(2), port: 1 };
         assert_eq!(
             excluded(&large, &analyze(&large), &results),
             [Contradiction::Lost(0), Contradiction::Port(port)]
@@ -273,10 +263,7 @@ mod tests {
         let words = broken_assumption(&scenario, &results).expect("drops");
         assert!(words.starts_with("the port of sw to b dropped "), "{words}");
         let results = crate::run::simulate(&load(STAR), &crate::run::Progress::default());
-        assert_eq!(
-            broken_assumption(&load(STAR), &results.expect("runs")),
-            None
-        );
+        assert_eq!(broken_assumption(&load(STAR), &results.expect("runs")), None);
     }
 
     #[test]

@@ -24,10 +24,7 @@ impl<'a> Names<'a> {
             let [a, b] = link.ends;
             [(a, b.node), (b, a.node)]
         });
-        Self {
-            scenario,
-            peers: ends.collect(),
-        }
+        Self { scenario, peers: ends.collect() }
     }
 
     pub(crate) fn node(&self, id: NodeId) -> &'a str {

@@ -72,9 +72,7 @@ impl Render for Bounds<'_> {
     }
 
     fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
-        document::with(self.scenario, self.analysis, |document| {
-            write_indented(document, out)
-        })
+        document::with(self.scenario, self.analysis, |document| write_indented(document, out))
     }
 }
 
@@ -110,32 +108,20 @@ impl Bounds<'_> {
             .rank(2)
             .file("talker", |row| name(row.flow.talker))
             .file("listener", |row| name(row.stream.listener))
-            .file("verdict", |row| {
-                verdict(scenario, (row.stream, row.condition))
-            })
+            .file("verdict", |row| verdict(scenario, (row.stream, row.condition)))
             .file("deadline_ns", |row| row.flow.deadline)
             .number("bound", "bound_ns", |row| match row.bound {
                 Some(bound) => bound.latency.into(),
                 None => Cell::default().shown("none"),
             })
             .amount("deadline", |row| row.flow.deadline)
-            .number("slack", "slack_ns", |row| {
-                row.bound.and_then(|bound| bound.slack)
-            })
+            .number("slack", "slack_ns", |row| row.bound.and_then(|bound| bound.slack))
             .file("method", |row| row.bound.map(|bound| bound.method.name()))
-            .file("responsible", |row| {
-                Some(responsible(&names, row.bound?)?.0)
-            })
-            .file("late_statistical_ratio", |row| {
-                row.said.map(|said| said.late_ratio)
-            })
+            .file("responsible", |row| Some(responsible(&names, row.bound?)?.0))
+            .file("late_statistical_ratio", |row| row.said.map(|said| said.late_ratio))
             .file("reason", |row| row.reason(scenario))
-            .shown("verdict", |row| {
-                super::words(verdict(scenario, (row.stream, row.condition)))
-            })
-            .file("only_if", |row| {
-                Some(only_if(&names, analysis, row.condition?))
-            })
+            .shown("verdict", |row| super::words(verdict(scenario, (row.stream, row.condition))))
+            .file("only_if", |row| Some(only_if(&names, analysis, row.condition?)))
             .when(has_conditions, |rows| {
                 rows.shown("only", |row| {
                     let judged = (row.stream, row.condition);
@@ -146,12 +132,9 @@ impl Bounds<'_> {
                 .rank(1)
             })
             .when(has_statistical, |rows| {
-                rows.shown("statistical", |row| row.said.map(|said| said.words()))
-                    .rank(4)
+                rows.shown("statistical", |row| row.said.map(|said| said.words())).rank(4)
             })
-            .shown("largest part, or why there is no bound", |row| {
-                row.remark(scenario, &names)
-            })
+            .shown("largest part, or why there is no bound", |row| row.remark(scenario, &names))
             .rank(3)
             .done()
     }
@@ -192,9 +175,7 @@ fn summary(scenario: &Scenario, analysis: &Analysis) -> String {
         (found.unjudged, "without a deadline"),
     ];
     let words = words.into_iter().filter(|(number, _)| *number > 0);
-    let words: Vec<String> = words
-        .map(|(number, word)| format!("{number} {word}"))
-        .collect();
+    let words: Vec<String> = words.map(|(number, word)| format!("{number} {word}")).collect();
     format!(
         "{}: {}.{}",
         plural(analysis.streams.len(), "stream"),
@@ -210,19 +191,12 @@ fn conditions(scenario: &Scenario, analysis: &Analysis) -> String {
         judged.1.filter(|_| is_one)
     });
     first.map_or_else(String::new, |condition| {
-        format!(
-            " Only {}.",
-            only_if(&Names::new(scenario), analysis, condition)
-        )
+        format!(" Only {}.", only_if(&Names::new(scenario), analysis, condition))
     })
 }
 
 pub(super) fn signed(span: Duration) -> String {
-    if span.is_negative() {
-        format!("-{}", time(Duration::ZERO - span))
-    } else {
-        time(span)
-    }
+    if span.is_negative() { format!("-{}", time(Duration::ZERO - span)) } else { time(span) }
 }
 
 fn busiest(scenario: &Scenario, analysis: &Analysis) -> String {
@@ -230,9 +204,8 @@ fn busiest(scenario: &Scenario, analysis: &Analysis) -> String {
     ports.sort_by_key(|port| std::cmp::Reverse(port.utilization_ppm.unwrap_or(u64::MAX)));
     let names = Names::new(scenario);
     let words = ports.into_iter().take(3).map(|port| {
-        let load = port
-            .utilization_ppm
-            .map_or_else(|| "unlimited".into(), |ppm| percent(share(ppm)));
+        let load =
+            port.utilization_ppm.map_or_else(|| "unlimited".into(), |ppm| percent(share(ppm)));
         format!("{} {load}", names.port(port.port))
     });
     words.collect::<Vec<_>>().join(", ")
@@ -263,11 +236,7 @@ fn policers(scenario: &Scenario, analysis: &Analysis) -> String {
         return String::new();
     }
     let others = names.len().saturating_sub(3);
-    let more = if others > 0 {
-        format!(" and {others} more")
-    } else {
-        String::new()
-    };
+    let more = if others > 0 { format!(" and {others} more") } else { String::new() };
     let named = names[..names.len() - others].join(", ");
     format!("not kept       {named}{more}: frames may be dropped or demoted\n")
 }

@@ -35,16 +35,9 @@ pub fn html(scenario: &Scenario, analysis: &Analysis) -> String {
     let (tone, word) = match found {
         super::Counts { late: 1.., .. } => (Tone::Bad, "\u{2717} a bound exceeds its deadline"),
         super::Counts { unknown: 1.., .. } => (Tone::Neutral, "? a deadline has no bound"),
-        super::Counts {
-            if_delivered: 1.., ..
+        super::Counts { if_delivered: 1.., .. } | super::Counts { if_nothing_dropped: 1.., .. } => {
+            (Tone::Neutral, "? a bound is a proof only if nothing is dropped")
         }
-        | super::Counts {
-            if_nothing_dropped: 1..,
-            ..
-        } => (
-            Tone::Neutral,
-            "? a bound is a proof only if nothing is dropped",
-        ),
         super::Counts { ok: 1.., .. } => (Tone::Good, "\u{2713} every bound meets its deadline"),
         super::Counts { .. } => (Tone::Neutral, "no deadlines"),
     };
@@ -173,22 +166,13 @@ fn stream_row(
     let slack_cell = slack.map_or_else(none, |s| TableCell::number(signed(s), s.as_ps()));
     let is_over = slack.is_some_and(Duration::is_negative);
     let named = TableCell::text(&flow.name).class("name");
-    let named = if way == flow.name {
-        named
-    } else {
-        named.noted(way)
-    };
+    let named = if way == flow.name { named } else { named.noted(way) };
     let mut row = vec![
-        only.into_iter()
-            .fold(mark(verdict(scenario, judged)), TableCell::noted),
+        only.into_iter().fold(mark(verdict(scenario, judged)), TableCell::noted),
         named,
         bound.map_or_else(none, |bound| time_cell(bound.latency)),
         flow.deadline.map_or_else(none, time_cell),
-        if is_over {
-            slack_cell.class("n over")
-        } else {
-            slack_cell
-        },
+        if is_over { slack_cell.class("n over") } else { slack_cell },
         TableCell::text(bound.map_or("\u{2013}", |bound| bound.method.name())),
     ];
     row.extend(statistical);
@@ -205,9 +189,8 @@ fn statistical_cell(said: Option<Statistical>) -> TableCell {
 
 fn remark(scenario: &Scenario, names: &Names<'_>, stream: &StreamBound) -> String {
     match &stream.bound {
-        Ok(bound) => responsible(names, bound).map_or_else(String::new, |(place, share)| {
-            format!("{} {place}", percent(share))
-        }),
+        Ok(bound) => responsible(names, bound)
+            .map_or_else(String::new, |(place, share)| format!("{} {place}", percent(share))),
         Err(why) => reason(scenario, why),
     }
 }
@@ -257,10 +240,9 @@ fn hops(scenario: &Scenario, analysis: &Analysis, order: &[usize]) -> Markup {
     kinds.sort();
     let charts = by_size(rows).into_iter().enumerate().map(|(number, rows)| {
         let (title, note) = match number {
-            0 if drawn < analysis.streams.len() => (
-                "Parts of the bounds",
-                format!("{}, least slack first", plural(drawn, "stream")),
-            ),
+            0 if drawn < analysis.streams.len() => {
+                ("Parts of the bounds", format!("{}, least slack first", plural(drawn, "stream")))
+            }
             0 => ("Parts of the bounds", String::new()),
             _ => ("The same, shorter bounds", String::new()),
         };
@@ -305,10 +287,7 @@ fn parts(scenario: &Scenario, bound: &Bound) -> Vec<StackedPart> {
             title: format!("{place}: {word} {}", time(span)),
             is_marked: is_most && is_wait == (hop.queueing > hop.passage),
         };
-        [
-            part(hop.queueing, true, "waiting"),
-            part(hop.passage, false, "service or transmission"),
-        ]
+        [part(hop.queueing, true, "waiting"), part(hop.passage, false, "service or transmission")]
     });
     hops.collect()
 }
@@ -395,9 +374,7 @@ fn none() -> TableCell {
 fn data_table(columns: &[(&str, bool)], rows: Vec<(Vec<TableCell>, bool)>) -> Markup {
     let columns = columns.iter();
     DataTable {
-        columns: columns
-            .map(|(name, number)| ((*name).to_owned(), *number))
-            .collect(),
+        columns: columns.map(|(name, number)| ((*name).to_owned(), *number)).collect(),
         filter: rows.len() > 8,
         rows,
     }

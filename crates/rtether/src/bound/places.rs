@@ -24,11 +24,8 @@ pub struct Places<'a> {
 impl Render for Places<'_> {
     fn parts(&self, _: Screen) -> Vec<Part> {
         let blank = || Part::Lines("\n".to_owned());
-        let mut parts = vec![
-            format!("{}\n", self.scenario.name).into(),
-            self.ports().into(),
-            blank(),
-        ];
+        let mut parts =
+            vec![format!("{}\n", self.scenario.name).into(), self.ports().into(), blank()];
         let stacks = self.stacks();
         if !stacks.is_empty() {
             parts.extend([stacks.into(), blank()]);
@@ -82,9 +79,7 @@ impl Places<'_> {
                 let name = names.node(stack.bound.node);
                 Cell::from(name).shown(format!("{name} ({})", stack.serves()))
             })
-            .number("use", "utilization_ratio", |stack| {
-                used(stack.utilization())
-            })
+            .number("use", "utilization_ratio", |stack| used(stack.utilization()))
             .number("longest wait", "queueing_ns", |stack| stack.bound.queueing)
             .number("packets", "waiting_packets", StackUse::waiting)
             .number("queue", "queue_packets", StackUse::queue)
@@ -101,16 +96,12 @@ impl Places<'_> {
         Table::of(others(self.analysis))
             .file("kind", |_| "memory")
             .both("memory", "name", |memory| holder(&names, memory.holder))
-            .shown("needs", |memory| {
-                memory.need.map(|need| amount(memory, need))
-            })
+            .shown("needs", |memory| memory.need.map(|need| amount(memory, need)))
             .shown("has", |memory| amount(memory, memory.limit))
             .file("backlog_bytes", |memory| octets(memory, memory.need))
             .file("buffer_bytes", |memory| octets(memory, Some(memory.limit)))
             .file("waiting_packets", |memory| packets(memory, memory.need))
-            .file("queue_packets", |memory| {
-                packets(memory, Some(memory.limit))
-            })
+            .file("queue_packets", |memory| packets(memory, Some(memory.limit)))
             .both("state", "state", |memory| State::of_memory(memory).name())
             .done()
     }

@@ -88,11 +88,7 @@ impl PortUse<'_> {
 
     /// Returns whether more may wait in a queue than its threshold allows, or any number.
     fn exceeds_threshold(&self) -> bool {
-        let both = self
-            .bound
-            .queues
-            .iter()
-            .zip(self.thresholds.iter().flatten());
+        let both = self.bound.queues.iter().zip(self.thresholds.iter().flatten());
         let mut both = both.map(|(backlog, threshold)| (*backlog, *threshold));
         both.any(|(backlog, threshold)| backlog.is_none_or(|backlog| backlog > threshold))
     }

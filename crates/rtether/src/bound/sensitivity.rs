@@ -120,8 +120,7 @@ impl Sensitivity {
                 trial.read_again(scenario, &read, ((flow, listener), before));
             }
         }
-        self.trials
-            .sort_by_key(|trial| std::cmp::Reverse(trial.gain));
+        self.trials.sort_by_key(|trial| std::cmp::Reverse(trial.gain));
     }
 }
 
@@ -246,15 +245,7 @@ impl<'a> Search<'a> {
         let all: BTreeSet<Ends> = analyzer.streams().iter().map(ends).collect();
         let all = all.into_iter();
         let in_time = all.filter(|one| is_in_time(scenario, &analyzer, *one));
-        Self {
-            scenario,
-            own,
-            bound,
-            candidates,
-            untried: 0,
-            in_time: in_time.collect(),
-            analyzer,
-        }
+        Self { scenario, own, bound, candidates, untried: 0, in_time: in_time.collect(), analyzer }
     }
 
     /// Returns how many changes there are to try.
@@ -339,9 +330,7 @@ fn joined(analyzer: &Analyzer, own: Ends) -> Result<Duration, &Reason> {
 fn is_in_time(scenario: &Scenario, analyzer: &Analyzer, own: Ends) -> bool {
     let deadline = scenario.flows[own.0.index()].deadline;
     let bound = joined(analyzer, own).ok();
-    bound
-        .zip(deadline)
-        .is_some_and(|(bound, deadline)| bound <= deadline)
+    bound.zip(deadline).is_some_and(|(bound, deadline)| bound <= deadline)
 }
 
 /// Returns the position of the stream with the least slack, of all streams or of one flow.
@@ -359,17 +348,11 @@ fn choose(
         let slack = bound.slack.map_or(i64::MAX, Duration::as_ps);
         Some((slack, std::cmp::Reverse(bound.latency)))
     };
-    let least = bounded
-        .clone()
-        .filter_map(|(index, stream)| Some((urgency(stream)?, index)))
-        .min();
+    let least = bounded.clone().filter_map(|(index, stream)| Some((urgency(stream)?, index))).min();
     match (least, chosen) {
         (Some((_, index)), _) => Ok(index),
         // For a flow requested by name, the caller reports the reason.
-        (None, Some(_)) => bounded
-            .map(|(index, _)| index)
-            .next()
-            .ok_or(SensitivityError::Nothing),
+        (None, Some(_)) => bounded.map(|(index, _)| index).next().ok_or(SensitivityError::Nothing),
         (None, None) => Err(SensitivityError::Nothing),
     }
 }

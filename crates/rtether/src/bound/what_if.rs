@@ -31,14 +31,8 @@ pub fn what_if(before: &Scenario, after: &Scenario, changes: &[Override]) -> Wha
     let old = analyze(before);
     let new = analyze(after);
     let comparison = compare(
-        Answer {
-            scenario: before,
-            analysis: &old,
-        },
-        Answer {
-            scenario: after,
-            analysis: &new,
-        },
+        Answer { scenario: before, analysis: &old },
+        Answer { scenario: after, analysis: &new },
     );
     WhatIf {
         conclusion: conclusion(after, &new),

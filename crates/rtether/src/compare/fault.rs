@@ -72,16 +72,9 @@ pub(super) fn faults(
     }
     let run = Run::new(&killed, progress)?;
     found.death = Some(run.fault(&killed, &dead, Some(&usual)));
-    found.dead = dead
-        .iter()
-        .map(|&dead| name(&scenario.network, dead))
-        .collect();
+    found.dead = dead.iter().map(|&dead| name(&scenario.network, dead)).collect();
     // What was cut off says nothing.
-    Ok(if progress.is_cancelled() {
-        Faults::default()
-    } else {
-        found
-    })
+    Ok(if progress.is_cancelled() { Faults::default() } else { found })
 }
 
 /// Returns the plant with one short run.
@@ -143,10 +136,8 @@ impl Run {
     fn new(scenario: &Scenario, progress: &Progress) -> Result<Self, BuildError> {
         let begin = Instant::ZERO + scenario.run.warmup;
         let streams = scenario.flows.iter().map(|flow| flow.listeners.len()).sum();
-        let mut pauses = Pauses {
-            last: vec![begin; streams],
-            longest: vec![Duration::ZERO; streams],
-        };
+        let mut pauses =
+            Pauses { last: vec![begin; streams], longest: vec![Duration::ZERO; streams] };
         let record = simulate_seed(scenario, scenario.run.seed, progress, &mut pauses)?;
         pauses.finish(Instant::ZERO + scenario.run.duration);
         Ok(Self { record, pauses })
@@ -171,17 +162,12 @@ impl Run {
                 return None;
             };
             let silence = self.pauses.longest[number] - *period;
-            flow(own)
-                .is_real_time()
-                .then_some(silence.max(Duration::ZERO))
+            flow(own).is_real_time().then_some(silence.max(Duration::ZERO))
         });
         let arrived = |own: &&StreamRecord| own.latency.count > 0 && flow(own).is_real_time();
         let latencies = self.record.streams.iter().filter(arrived);
         Fault {
-            worst: latencies
-                .map(|own| own.latency.max)
-                .max()
-                .unwrap_or_default(),
+            worst: latencies.map(|own| own.latency.max).max().unwrap_or_default(),
             missed: missed.sum(),
             silence: silences.max(),
         }

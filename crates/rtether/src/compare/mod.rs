@@ -203,9 +203,7 @@ impl Comparison {
 
     /// Returns whether some scheme keeps every deadline.
     pub fn has_answer(&self) -> bool {
-        self.rows
-            .iter()
-            .any(|row| row.obstacle.is_none() && row.kept == self.judged)
+        self.rows.iter().any(|row| row.obstacle.is_none() && row.kept == self.judged)
     }
 }
 
@@ -300,18 +298,11 @@ fn row(scenario: &Scenario, scheme: &'static str, progress: &Progress) -> Result
     Ok(Row {
         scheme,
         obstacle: None,
-        kept: streams
-            .iter()
-            .filter(|own| own.is_kept() == Some(true))
-            .count(),
+        kept: streams.iter().filter(|own| own.is_kept() == Some(true)).count(),
         proved: streams.iter().filter(|own| own.is_proved()).count(),
         latency,
         histogram,
-        jitter: streams
-            .iter()
-            .filter(|own| own.is_real_time)
-            .filter_map(|own| own.jitter)
-            .max(),
+        jitter: streams.iter().filter(|own| own.is_real_time).filter_map(|own| own.jitter).max(),
         bulk: bulk(&record, &scenario.flows),
         lost: record.streams.iter().map(|own| own.dropped).sum(),
         control,
@@ -369,10 +360,7 @@ fn shares(record: &Record) -> Shares {
         };
     }
     let busiest = record.ports.iter().map(|own| own.busy).max();
-    Shares {
-        data: busiest.map_or(0.0, of),
-        ..Shares::default()
-    }
+    Shares { data: busiest.map_or(0.0, of), ..Shares::default() }
 }
 
 /// Returns the rate of files and floods delivered, in bit/s.

@@ -40,38 +40,27 @@ impl Comparison {
                 cell.shown("-")
             }
         };
-        let share = |row: &Row, share: f64| {
-            row.is_run()
-                .then(|| Cell::from(share).shown(percent(share)))
-        };
+        let share =
+            |row: &Row, share: f64| row.is_run().then(|| Cell::from(share).shown(percent(share)));
         Table::of(&self.rows)
             .both("access", "access", |row| row.scheme)
             .number("in time", "streams_in_time", kept)
             .file("streams_with_deadline", |_| judged)
-            .number("proved", "streams_proved", |row| {
-                row.is_run().then_some(row.proved)
-            })
+            .number("proved", "streams_proved", |row| row.is_run().then_some(row.proved))
             .number("worst", "worst_ns", |row| row.worst())
             .number("mean", "mean_ns", |row| row.latency.mean())
             .rank(5)
             .number("jitter", "jitter_ns", |row| row.jitter)
             .rank(6)
             .number("bulk", "bulk_bps", |row| {
-                row.is_run()
-                    .then(|| Cell::from(row.bulk).shown(megabits(row.bulk)))
+                row.is_run().then(|| Cell::from(row.bulk).shown(megabits(row.bulk)))
             })
             .rank(7)
-            .number("lost", "lost_packets", |row| {
-                row.is_run().then_some(row.lost)
-            })
+            .number("lost", "lost_packets", |row| row.is_run().then_some(row.lost))
             .rank(4)
-            .number("busy", "utilization", |row| {
-                share(row, row.shares.carried())
-            })
+            .number("busy", "utilization", |row| share(row, row.shares.carried()))
             .rank(2)
-            .number("control", "control_share", |row| {
-                share(row, row.shares.control)
-            })
+            .number("control", "control_share", |row| share(row, row.shares.control))
             .rank(2)
             .file("control_frames", |row| row.is_run().then_some(row.control))
             .when(has_faults, with_faults)
@@ -110,9 +99,7 @@ impl Comparison {
             .rank(2)
             .number("arrived", "arrived_packets", |(_, own)| own.arrived)
             .rank(1)
-            .number("rate", "rate_bps", |(_, own)| {
-                Cell::from(own.rate).shown(megabits(own.rate))
-            })
+            .number("rate", "rate_bps", |(_, own)| Cell::from(own.rate).shown(megabits(own.rate)))
             .rank(1)
             .done()
     }
@@ -139,11 +126,7 @@ impl Comparison {
         let with = |is: &dyn Fn(&Row) -> bool| {
             let rows = self.rows.iter().filter(|row| row.is_run());
             let names: Vec<&str> = rows.filter(|row| is(row)).map(|row| row.scheme).collect();
-            if names.is_empty() {
-                "none".to_owned()
-            } else {
-                names.join(", ")
-            }
+            if names.is_empty() { "none".to_owned() } else { names.join(", ") }
         };
         format!(
             "{} with a deadline, under {}. Every packet in time: {}. Proved: {}.",
@@ -213,19 +196,13 @@ fn with_faults(table: Rows<&Row>) -> Rows<&Row> {
             loss(row).map(|fault| fault.worst)
         })
         .rank(3)
-        .number("missed", "after_loss_missed_packets", |row| {
-            loss(row).map(|fault| fault.missed)
-        })
+        .number("missed", "after_loss_missed_packets", |row| loss(row).map(|fault| fault.missed))
         .rank(3)
-        .number("silence", "after_loss_silence_ns", |row| {
-            loss(row).and_then(|fault| fault.silence)
-        })
+        .number("silence", "after_loss_silence_ns", |row| loss(row).and_then(|fault| fault.silence))
         .rank(1)
-        .number(
-            "station dead: missed",
-            "after_death_missed_packets",
-            |row| death(row).map(|fault| fault.missed),
-        )
+        .number("station dead: missed", "after_death_missed_packets", |row| {
+            death(row).map(|fault| fault.missed)
+        })
         .rank(3)
         .number("silence", "after_death_silence_ns", |row| {
             death(row).and_then(|fault| fault.silence)

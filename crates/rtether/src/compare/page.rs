@@ -39,19 +39,11 @@ pub fn html(comparison: &Comparison) -> String {
         .lead(page::figures(&[
             (judged.to_string(), "streams with a deadline".into()),
             (schemes.to_string(), "ways of access".into()),
-            (
-                format!("{keeping} of {schemes}"),
-                "keep every deadline".into(),
-            ),
+            (format!("{keeping} of {schemes}"), "keep every deadline".into()),
             (format!("{proving} of {schemes}"), "are proved to".into()),
         ]));
     let bad = |row: usize| comparison.rows[row].kept < judged;
-    page = page.section(
-        "schemes",
-        "Schemes",
-        SCHEMES_NOTE,
-        comparison.table(false).html(bad),
-    );
+    page = page.section("schemes", "Schemes", SCHEMES_NOTE, comparison.table(false).html(bad));
     if !run.is_empty() {
         let mut body = page::wide_grid([delays(comparison, &run)]);
         body.push(times(&run));
@@ -107,12 +99,8 @@ fn delays(comparison: &Comparison, run: &[&Row]) -> Markup {
         })
         .into_iter()
         .collect();
-    let ends = tails
-        .iter()
-        .flat_map(|tail| [tail.latency.min, tail.latency.max]);
-    let ends = ends
-        .map(Duration::as_secs_f64)
-        .chain(rules.iter().map(|rule| rule.at));
+    let ends = tails.iter().flat_map(|tail| [tail.latency.min, tail.latency.max]);
+    let ends = ends.map(Duration::as_secs_f64).chain(rules.iter().map(|rule| rule.at));
     let ends: Vec<f64> = ends.collect();
     let low = ends.iter().copied().fold(f64::INFINITY, f64::min);
     let high = ends.iter().copied().fold(0.0, f64::max);

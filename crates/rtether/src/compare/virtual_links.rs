@@ -54,16 +54,10 @@ pub(super) fn with_virtual_links(scenario: &Scenario) -> Scenario {
 
 fn switch(hub: &Hub) -> Switch {
     let of_tcp = IngressRule {
-        headers: HeaderMatch {
-            protocol: Some(TCP),
-            ..HeaderMatch::default()
-        },
+        headers: HeaderMatch { protocol: Some(TCP), ..HeaderMatch::default() },
         ..IngressRule::default()
     };
-    let others = IngressRule {
-        mark: Pcp::new(7),
-        ..IngressRule::default()
-    };
+    let others = IngressRule { mark: Pcp::new(7), ..IngressRule::default() };
     Switch {
         latency: LATENCY,
         queues: QueueMap::standard(2).unwrap_or(QueueMap::ONE),
@@ -79,9 +73,5 @@ fn gap(flow: &Flow, network: &Network) -> Option<Duration> {
     let each = releases.period / i64::from(releases.burst.max(1));
     let gaps = GAPS.map(|power| Duration::from_ms(1 << power));
     let gap = gaps.rev().find(|&gap| gap <= each);
-    Flow {
-        gap,
-        ..flow.clone()
-    }
-    .kept_gap(network)
+    Flow { gap, ..flow.clone() }.kept_gap(network)
 }

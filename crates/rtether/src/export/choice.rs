@@ -26,11 +26,7 @@ impl Choice {
     pub fn part_of(&self, scenario: &Scenario) -> Result<(Scenario, Vec<String>), Reasons> {
         let mut part = scenario.clone();
         let flows = self.leave_out_flows(&mut part)?;
-        let stacks = if self.without_stacks {
-            leave_out_stacks(&mut part)
-        } else {
-            Vec::new()
-        };
+        let stacks = if self.without_stacks { leave_out_stacks(&mut part) } else { Vec::new() };
         let left = [
             (flows, "left out, with the load that they are to others"),
             (
@@ -47,10 +43,7 @@ impl Choice {
     fn leave_out_flows(&self, scenario: &mut Scenario) -> Result<Vec<String>, Reasons> {
         let mut left = Vec::new();
         for pattern in &self.without_flows {
-            let wanted = Requirement {
-                flow: pattern.clone(),
-                ..Requirement::default_for_all()
-            };
+            let wanted = Requirement { flow: pattern.clone(), ..Requirement::default_for_all() };
             let is_left = |flow: &Flow| wanted.matches(flow);
             let before = left.len();
             let names = scenario.flows.iter().filter(|flow| is_left(flow));

@@ -135,12 +135,7 @@ fn ned(scenario: &Scenario, names: &[String]) -> String {
 /// Returns a time as NED has it: a whole number of a unit.
 fn span(time: Duration) -> String {
     let ps = time.as_ps();
-    let units = [
-        ("s", 1_000_000_000_000),
-        ("ms", 1_000_000_000),
-        ("us", 1_000_000),
-        ("ns", 1_000),
-    ];
+    let units = [("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000)];
     let whole = units.into_iter().find(|(_, unit)| ps % unit == 0);
     let (unit, divisor) = whole.unwrap_or(("ps", 1));
     format!("{}{unit}", ps / divisor)
@@ -234,9 +229,7 @@ fn apps(scenario: &Scenario, names: &[String], text: &mut String) {
                 ("source.packetLength", format!("{}B", flow.payload.get())),
             ];
             source.extend(times(flow));
-            apps.entry(flow.talker)
-                .or_default()
-                .push(App { lines: source });
+            apps.entry(flow.talker).or_default().push(App { lines: source });
             let sink = vec![
                 ("typename", "\"UdpSinkApp\"".to_owned()),
                 ("display-name", label),
@@ -301,9 +294,9 @@ fn times(flow: &Flow) -> Vec<(&'static str, String)> {
             vec![(interval, span(period)), (offset, first)]
         }
         Traffic::Flood { interval: own } => vec![(interval, span(own)), (offset, start)],
-        Traffic::Sporadic {
-            min_gap, mean_gap, ..
-        } => vec![(interval, mean(min_gap, mean_gap)), (offset, start)],
+        Traffic::Sporadic { min_gap, mean_gap, .. } => {
+            vec![(interval, mean(min_gap, mean_gap)), (offset, start)]
+        }
         Traffic::Poisson { mean_interval } => {
             let gap = format!("exponential({})", span(mean_interval));
             vec![(interval, gap), (offset, start)]
@@ -334,27 +327,16 @@ fn notes(scenario: &Scenario) -> Vec<String> {
             if release_jitter > Duration::ZERO)
     });
     let lines = [
-        (
-            stacks,
-            "the stacks of INET take no time: their costs are left out",
-        ),
-        (
-            latencies,
-            "switches of INET take no time: their latency is left out",
-        ),
-        (
-            late,
-            "sources of INET keep to their period: jitter is left out",
-        ),
+        (stacks, "the stacks of INET take no time: their costs are left out"),
+        (latencies, "switches of INET take no time: their latency is left out"),
+        (late, "sources of INET keep to their period: jitter is left out"),
         (
             flows(&|flow| flow.tag.is_some_and(|tag| tag.vid.get() > 0)),
             "they have their priority, and no VLAN",
         ),
     ];
     let lines = lines.into_iter();
-    lines
-        .filter_map(|(names, why)| Some(format!("{}: {why}", few(&names)?)))
-        .collect()
+    lines.filter_map(|(names, why)| Some(format!("{}: {why}", few(&names)?))).collect()
 }
 
 /// Returns all that is not exported.
@@ -374,10 +356,7 @@ fn reasons(scenario: &Scenario) -> Vec<String> {
             || station.arp.is_some()
             || station.by_deadline
     };
-    refuse(
-        nodes(&|kind| matches!(kind, NodeKind::Hub(_))),
-        "hubs are not exported",
-    );
+    refuse(nodes(&|kind| matches!(kind, NodeKind::Hub(_))), "hubs are not exported");
     refuse(
         nodes(&|kind| matches!(kind, NodeKind::EndStation(station) if is_more(station))),
         "stations with tasks, queues or address resolution are not exported; try `--without-stacks`",
@@ -393,10 +372,7 @@ fn reasons(scenario: &Scenario) -> Vec<String> {
         "switches are exported that store and forward, are in no VLAN, have no rules or mirror, and \
          send by `fcfs`, `strict` or `cbs`, the same at all ports",
     );
-    let half = network
-        .links
-        .iter()
-        .filter(|link| link.duplex != Duplex::Full);
+    let half = network.links.iter().filter(|link| link.duplex != Duplex::Full);
     let half = half.map(|link| network.node(link.ends[0].node).name.clone());
     refuse(half.collect(), "links at half duplex are not exported");
     let flows = |is: &dyn Fn(&Flow) -> bool| -> Vec<String> {

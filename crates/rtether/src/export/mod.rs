@@ -35,11 +35,7 @@ impl Target {
     pub const ALL: [(Self, &str, &str); 4] = [
         (Self::Inet, "inet", "INET: simulations by OMNeT++"),
         (Self::Saihu, "saihu", "Saihu: bounds by network calculus"),
-        (
-            Self::Tc,
-            "tc",
-            "Linux: ip, bridge, tc and ethtool for each host",
-        ),
+        (Self::Tc, "tc", "Linux: ip, bridge, tc and ethtool for each host"),
         (Self::Tsnkit, "tsnkit", "tsnkit: schedules for TSN"),
     ];
 
@@ -111,9 +107,7 @@ fn unseen_names(scenario: &Scenario) -> Vec<String> {
     let flows = scenario.flows.iter().map(|flow| &flow.name);
     let all = [&scenario.name].into_iter().chain(nodes).chain(flows);
     let unseen = all.filter(|name| name.chars().any(is_unseen));
-    unseen
-        .map(|name| format!("{name:?} holds an invisible character"))
-        .collect()
+    unseen.map(|name| format!("{name:?} holds an invisible character")).collect()
 }
 
 #[cfg(test)]

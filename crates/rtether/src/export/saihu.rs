@@ -42,10 +42,7 @@ pub(super) fn export(scenario: &Scenario) -> Result<Exported, Reasons> {
         return Err(Reasons(reasons));
     }
     let plant = Plant::of(scenario)?;
-    let copied = scenario
-        .flows
-        .iter()
-        .filter(|flow| flow.listeners.len() > 1);
+    let copied = scenario.flows.iter().filter(|flow| flow.listeners.len() > 1);
     let copied: Vec<String> = copied.map(|flow| flow.name.clone()).collect();
     let mut notes = vec![
         "packets.json is for xTFA and the linear TFA, fluid.json for tools that know no packets"
@@ -88,10 +85,7 @@ impl<'s> Plant<'s> {
     fn of(scenario: &'s Scenario) -> Result<Self, Reasons> {
         let network = &scenario.network;
         let routing = Routing::new(network);
-        let mut plant = Self {
-            ports: BTreeMap::new(),
-            flows: Vec::new(),
-        };
+        let mut plant = Self { ports: BTreeMap::new(), flows: Vec::new() };
         for flow in &scenario.flows {
             let mut paths = Vec::new();
             for &listener in &flow.listeners {
@@ -222,11 +216,7 @@ fn describe(flow: &Flow, paths: &[Way<'_>]) -> Value {
     let (message, frame) = octets(flow);
     // What comes at once, and in which time again.
     let (times, period, jitter) = match flow.traffic {
-        Traffic::Periodic {
-            period,
-            release_jitter,
-            ..
-        } => (1, period, release_jitter),
+        Traffic::Periodic { period, release_jitter, .. } => (1, period, release_jitter),
         Traffic::Flood { interval } => (1, interval, Duration::ZERO),
         Traffic::Sporadic { min_gap, burst, .. } => (burst, min_gap, Duration::ZERO),
         // Refused above.
@@ -275,10 +265,7 @@ fn reasons(scenario: &Scenario) -> Vec<String> {
         let found = network.nodes.iter().filter(|node| is(&node.kind));
         found.map(|node| node.name.clone()).collect()
     };
-    refuse(
-        nodes(&|kind| matches!(kind, NodeKind::Hub(_))),
-        "Saihu knows no shared medium",
-    );
+    refuse(nodes(&|kind| matches!(kind, NodeKind::Hub(_))), "Saihu knows no shared medium");
     refuse(
         nodes(&|kind| matches!(kind, NodeKind::EndStation(station) if !is_plain(station))),
         "Saihu knows no stacks, tasks, queues or smoothers of stations; try `--without-stacks`",
@@ -296,10 +283,7 @@ fn reasons(scenario: &Scenario) -> Vec<String> {
         }),
         "only switches that store and forward are exported",
     );
-    let half = network
-        .links
-        .iter()
-        .filter(|link| link.duplex != Duplex::Full);
+    let half = network.links.iter().filter(|link| link.duplex != Duplex::Full);
     let half = half.map(|link| network.node(link.ends[0].node).name.clone());
     refuse(half.collect(), "Saihu knows no half duplex");
     let flows = |is: &dyn Fn(&Flow) -> bool| -> Vec<String> {
@@ -333,9 +317,7 @@ fn reasons(scenario: &Scenario) -> Vec<String> {
 /// Returns whether flows have different priorities.
 fn has_priorities(scenario: &Scenario) -> bool {
     let flows = scenario.flows.iter();
-    let all: BTreeSet<u8> = flows
-        .map(|flow| flow.tag.map_or(0, |tag| tag.pcp.get()))
-        .collect();
+    let all: BTreeSet<u8> = flows.map(|flow| flow.tag.map_or(0, |tag| tag.pcp.get())).collect();
     all.len() > 1
 }
 

@@ -180,28 +180,13 @@ fn notes(scenario: &Scenario, unit: u64) -> Vec<String> {
     let standby = network.links.iter().filter(|link| link.standby);
     let standby: Vec<String> = standby.map(|link| ends(scenario, link)).collect();
     let lines = [
-        (
-            shortened,
-            "tsnkit takes no deadline above the period: the period is written",
-        ),
-        (
-            groups,
-            "tsnkit sends to one listener: a group is a stream for each",
-        ),
-        (
-            far,
-            "tsnkit's schedulers overlook `t_prop`: the propagation is a part of `t_proc`",
-        ),
+        (shortened, "tsnkit takes no deadline above the period: the period is written"),
+        (groups, "tsnkit sends to one listener: a group is a stream for each"),
+        (far, "tsnkit's schedulers overlook `t_prop`: the propagation is a part of `t_proc`"),
         (standby, "on standby: left out"),
         (costs, "tsnkit schedules the network: stacks are left out"),
-        (
-            late,
-            "tsnkit decides when they are sent: jitter is left out",
-        ),
-        (
-            tagged,
-            "tsnkit decides which queue they have: priorities are left out",
-        ),
+        (late, "tsnkit decides when they are sent: jitter is left out"),
+        (tagged, "tsnkit decides which queue they have: priorities are left out"),
     ];
     let scaled = (unit > 1).then(|| {
         format!(
@@ -216,9 +201,7 @@ fn notes(scenario: &Scenario, unit: u64) -> Vec<String> {
 
 /// Returns a link in words.
 fn ends(scenario: &Scenario, link: &Link) -> String {
-    let [one, other] = link
-        .ends
-        .map(|end| scenario.network.node(end.node).name.as_str());
+    let [one, other] = link.ends.map(|end| scenario.network.node(end.node).name.as_str());
     format!("{one} - {other}")
 }
 
@@ -226,9 +209,7 @@ fn ends(scenario: &Scenario, link: &Link) -> String {
 fn reasons(scenario: &Scenario) -> Vec<String> {
     let found = about_network(scenario).into_iter();
     let found = found.chain(about_flows(scenario));
-    found
-        .filter_map(|(names, why)| Some(format!("{}: {why}", few(&names)?)))
-        .collect()
+    found.filter_map(|(names, why)| Some(format!("{}: {why}", few(&names)?))).collect()
 }
 
 /// Names, and why tsnkit does not know what they are.
@@ -252,16 +233,11 @@ fn about_network(scenario: &Scenario) -> Vec<Unknown> {
         }
     }
     let nodes = |is: &dyn Fn(NodeId, &NodeKind) -> bool| -> Vec<String> {
-        let found = network
-            .iter_nodes()
-            .filter(|(id, node)| is(*id, &node.kind));
+        let found = network.iter_nodes().filter(|(id, node)| is(*id, &node.kind));
         found.map(|(_, node)| node.name.clone()).collect()
     };
     vec![
-        (
-            nodes(&|_, kind| matches!(kind, NodeKind::Hub(_))),
-            "tsnkit knows no shared medium",
-        ),
+        (nodes(&|_, kind| matches!(kind, NodeKind::Hub(_))), "tsnkit knows no shared medium"),
         (
             nodes(&|_, kind| matches!(kind, NodeKind::Switch(own) if own.router.is_some())),
             "tsnkit knows no processor that packets wait for",
@@ -296,10 +272,7 @@ fn about_flows(scenario: &Scenario) -> Vec<Unknown> {
             flows(&|flow| !is_sent_by_clock(flow)),
             "tsnkit knows periods of whole 100 ns, and no other traffic; try `--without-flows`",
         ),
-        (
-            flows(&|flow| flow.reply.is_some()),
-            "tsnkit knows no answers",
-        ),
+        (flows(&|flow| flow.reply.is_some()), "tsnkit knows no answers"),
         (
             flows(&|flow| Frames::of_packet(flow.payload, flow.encapsulation).count > 1),
             "tsnkit knows messages of one frame",

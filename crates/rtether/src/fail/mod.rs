@@ -177,9 +177,7 @@ pub fn judge(
     if failures.partial {
         return Ok(failures);
     }
-    failures
-        .rows
-        .push(Row::new(&before, None, &whole(scenario), Some(&before)));
+    failures.rows.push(Row::new(&before, None, &whole(scenario), Some(&before)));
     let rows = elements
         .par_iter()
         .filter(|_| !progress.is_cancelled())
@@ -229,11 +227,7 @@ fn fail(
     }
     let activated = damaged.activated.iter();
     let activated = activated.map(|&link| Element::Link(link).name(network));
-    let failure = Failure {
-        kind,
-        name,
-        activated: activated.collect(),
-    };
+    let failure = Failure { kind, name, activated: activated.collect() };
     let mut row = Row::new(before, Some(failure), &damaged, after.as_ref());
     if let Some(recovery) = question.recovery {
         row.interrupted = interrupted(scenario, &damaged.rerouted, recovery);
@@ -281,13 +275,7 @@ impl Row {
             row.basis.add(sum.standing());
         }
         row.late_sums = after
-            .map(|after| {
-                after
-                    .sums()
-                    .iter()
-                    .filter(|sum| sum.failed.is_some())
-                    .count()
-            })
+            .map(|after| after.sums().iter().filter(|sum| sum.failed.is_some()).count())
             .filter(|_| !before.scenario.sums.is_empty());
         row.worst = worst(damaged, after);
         if !row.cut_off.is_empty() && row.conclusion != Conclusion::Contradiction {
@@ -299,11 +287,7 @@ impl Row {
 
 fn worst(damaged: &Damaged, after: Option<&Checked>) -> Option<Worst> {
     if let Some(&stream) = damaged.cut_off.first() {
-        return Some(Worst {
-            stream,
-            standing: None,
-            margin: None,
-        });
+        return Some(Worst { stream, standing: None, margin: None });
     }
     let after = after?;
     let &index = after.worst_first().first()?;

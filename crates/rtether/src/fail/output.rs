@@ -18,9 +18,7 @@ const CUT_OFF: &str = "cut-off";
 impl Row {
     /// Returns the name of what failed; `none` for the plant without a failure.
     pub fn name(&self) -> &str {
-        self.failure
-            .as_ref()
-            .map_or("none", |failure| &failure.name)
+        self.failure.as_ref().map_or("none", |failure| &failure.name)
     }
 
     fn kind(&self) -> &'static str {
@@ -96,19 +94,13 @@ impl Failures {
             .file("interrupted_packets", |row| most(row))
             .shown("worst", |row| worst(row).map(|name| &name.unique))
             .file("worst_flow", |row| worst(row).map(|name| &name.flow))
-            .file("worst_listener", |row| {
-                worst(row).map(|name| &name.listener)
-            })
+            .file("worst_listener", |row| worst(row).map(|name| &name.listener))
             .file("worst_verdict", |row| row.worst.map(Worst::word))
-            .number("margin", "worst_margin_ns", |row| {
-                row.worst.and_then(|worst| worst.margin)
-            })
+            .number("margin", "worst_margin_ns", |row| row.worst.and_then(|worst| worst.margin))
             .rank(6)
             .both("verdict", "verdict", |row| {
                 let word = row.conclusion.word();
-                let shown = row
-                    .basis()
-                    .map_or_else(|| word.to_uppercase(), str::to_owned);
+                let shown = row.basis().map_or_else(|| word.to_uppercase(), str::to_owned);
                 Cell::from(word).shown(shown)
             })
             .file("late_sums", |row| row.late_sums)
@@ -127,11 +119,7 @@ impl Failures {
     /// Returns what it rests on.
     fn said(&self) -> String {
         let partial = if self.partial {
-            format!(
-                "{} of {} judged. ",
-                self.failures().len(),
-                plural(self.planned, "failure")
-            )
+            format!("{} of {} judged. ", self.failures().len(), plural(self.planned, "failure"))
         } else {
             String::new()
         };
@@ -158,24 +146,17 @@ impl Failures {
             (with(|row| !row.cut_off.is_empty()), "cut streams off"),
             (with(|row| row.late > 0), "make streams late"),
             (with(|row| row.lost > 0), "lose packets"),
-            (
-                with(|row| !row.unproved.is_empty()),
-                "leave streams unproved",
-            ),
+            (with(|row| !row.unproved.is_empty()), "leave streams unproved"),
         ];
         let effects = effects.iter().filter(|(count, _)| *count > 0);
-        let effects: Vec<String> = effects
-            .map(|(count, what)| format!("; {count} {what}"))
-            .collect();
+        let effects: Vec<String> =
+            effects.map(|(count, what)| format!("; {count} {what}")).collect();
         let effects = effects.concat();
         let worst = self.worst().map_or_else(String::new, |row| {
             format!(" The worst is the failure of {}.", row.name())
         });
         let failures = plural(all.len(), "single failure");
-        format!(
-            "Requirements after {failures}: {}{effects}.{worst}",
-            self.outcomes()
-        )
+        format!("Requirements after {failures}: {}{effects}.{worst}", self.outcomes())
     }
 
     /// Returns what follows from the failures, worst last:

@@ -61,10 +61,7 @@ impl Element {
         let has_nodes = matches!(which, Which::Switches | Which::Both);
         let nodes = network.iter_nodes().map(|(id, _)| id);
         let nodes = nodes.filter(|&id| has_nodes && !is_station(id));
-        links
-            .map(|(id, _)| Self::Link(id))
-            .chain(nodes.map(Self::Node))
-            .collect()
+        links.map(|(id, _)| Self::Link(id)).chain(nodes.map(Self::Node)).collect()
     }
 
     /// Returns its name as the scenario has it: `sw1:2 - sw2:1`, `sw1`.
@@ -136,9 +133,8 @@ pub fn whole(scenario: &Scenario) -> Damaged {
 pub fn without(scenario: &Scenario, element: Element) -> Damaged {
     let network = &scenario.network;
     let links = network.iter_links().map(|(id, link)| (id, *link));
-    let mut links: Vec<(LinkId, Link)> = links
-        .filter(|(id, link)| !element.takes(*id, link))
-        .collect();
+    let mut links: Vec<(LinkId, Link)> =
+        links.filter(|(id, link)| !element.takes(*id, link)).collect();
     let activated = take_over(&mut links, network.nodes.len());
     let mut damaged = Network {
         nodes: network.nodes.clone(),
@@ -173,18 +169,8 @@ pub fn without(scenario: &Scenario, element: Element) -> Damaged {
             flows.push(rest);
         }
     }
-    let scenario = Scenario {
-        network: damaged,
-        flows,
-        ..scenario.clone()
-    };
-    Damaged {
-        scenario,
-        streams,
-        cut_off,
-        rerouted,
-        activated,
-    }
+    let scenario = Scenario { network: damaged, flows, ..scenario.clone() };
+    Damaged { scenario, streams, cut_off, rerouted, activated }
 }
 
 /// Returns whether a stream goes on as before: in each direction one of its ways, of which there are
@@ -243,10 +229,7 @@ struct Ways<'a> {
 
 impl<'a> Ways<'a> {
     fn new(network: &'a Network) -> Self {
-        Self {
-            network,
-            routing: Routing::new(network),
-        }
+        Self { network, routing: Routing::new(network) }
     }
 
     /// Returns the ports that send on the ways to a listener, and on those of answers or

@@ -24,15 +24,11 @@ pub fn interrupted(
     recovery: Duration,
 ) -> Vec<Interrupted> {
     let flows = scenario.flows.iter();
-    let flows: Vec<&Flow> = flows
-        .flat_map(|flow| flow.listeners.iter().map(move |_| flow))
-        .collect();
+    let flows: Vec<&Flow> =
+        flows.flat_map(|flow| flow.listeners.iter().map(move |_| flow)).collect();
     let lost = rerouted.iter().map(|&stream| (stream, flows[stream]));
     lost.filter(|(_, flow)| !survives(scenario, flow, recovery))
-        .map(|(stream, flow)| Interrupted {
-            stream,
-            packets: released(flow, recovery),
-        })
+        .map(|(stream, flow)| Interrupted { stream, packets: released(flow, recovery) })
         .collect()
 }
 
@@ -67,11 +63,7 @@ fn released(flow: &Flow, within: Duration) -> Option<u64> {
         u64::try_from(whole.checked_div(gap.as_ps())?).ok()
     };
     match flow.traffic {
-        Traffic::Periodic {
-            period,
-            release_jitter,
-            ..
-        } => count(within + release_jitter, period),
+        Traffic::Periodic { period, release_jitter, .. } => count(within + release_jitter, period),
         Traffic::Sporadic { min_gap, burst, .. } => {
             count(within, min_gap)?.checked_mul(u64::from(burst))
         }
@@ -116,9 +108,7 @@ mod tests {
         };
         assert_eq!(within(&sporadic(10), 11), Some(6));
         assert_eq!(within(&sporadic(0), 11), None);
-        let poisson = flow(Traffic::Poisson {
-            mean_interval: Duration::from_ms(1),
-        });
+        let poisson = flow(Traffic::Poisson { mean_interval: Duration::from_ms(1) });
         assert_eq!(within(&poisson, 5), None);
     }
 }

@@ -46,10 +46,7 @@ fn blocks(old: &[&str], new: &[&str]) -> Vec<Block> {
         }
         let (gone, come) = next_shared(&old[at.0..], &new[at.1..]);
         let end = (at.0 + gone, at.1 + come);
-        found.push(Block {
-            old: (at.0, end.0),
-            new: (at.1, end.1),
-        });
+        found.push(Block { old: (at.0, end.0), new: (at.1, end.1) });
         at = end;
     }
     found
@@ -86,20 +83,12 @@ fn hunk(text: &mut String, old: &[&str], new: &[&str], blocks: &[Block]) {
     _ = writeln!(text, "@@ -{old_range} +{new_range} @@");
     let mut at = first.old.0 - before;
     for block in blocks {
-        old[at..block.old.0]
-            .iter()
-            .for_each(|own| line(text, ' ', own));
-        old[block.old.0..block.old.1]
-            .iter()
-            .for_each(|own| line(text, '-', own));
-        new[block.new.0..block.new.1]
-            .iter()
-            .for_each(|own| line(text, '+', own));
+        old[at..block.old.0].iter().for_each(|own| line(text, ' ', own));
+        old[block.old.0..block.old.1].iter().for_each(|own| line(text, '-', own));
+        new[block.new.0..block.new.1].iter().for_each(|own| line(text, '+', own));
         at = block.old.1;
     }
-    old[at..at + after]
-        .iter()
-        .for_each(|own| line(text, ' ', own));
+    old[at..at + after].iter().for_each(|own| line(text, ' ', own));
 }
 
 fn line(text: &mut String, sign: char, line: &str) {
@@ -133,11 +122,7 @@ mod tests {
             }
             let (sign, body) = row.split_at(1);
             let is_open = rows.next_if(|next| next.starts_with('\\')).is_some();
-            let body = if is_open {
-                &body[..body.len() - 1]
-            } else {
-                body
-            };
+            let body = if is_open { &body[..body.len() - 1] } else { body };
             if sign != "+" {
                 assert_eq!(old[at], body);
                 at += 1;

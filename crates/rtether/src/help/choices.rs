@@ -10,13 +10,8 @@ use crate::bound::{Candidate, faster, made};
 use crate::scenario::{Override, Scenario, Written};
 
 /// Values of `generate: substation:` that cost money, and by how much they are raised.
-const GENERATED: [(&str, u64); 5] = [
-    ("pisa_rate", 2),
-    ("bay_rate", 2),
-    ("busbar_rate", 2),
-    ("server_rate", 2),
-    ("link_rate", 10),
-];
+const GENERATED: [(&str, u64); 5] =
+    [("pisa_rate", 2), ("bay_rate", 2), ("busbar_rate", 2), ("server_rate", 2), ("link_rate", 10)];
 
 /// A change that has not been analyzed.
 pub(super) struct Choice {
@@ -30,16 +25,8 @@ impl Choice {
     pub(super) fn of(own: Candidate, scenario: &Scenario, written: &Written) -> Self {
         let words = own.words(scenario);
         match made(own, scenario, written) {
-            Some((edit, changed)) => Self {
-                words,
-                edit: Some(edit),
-                changed,
-            },
-            None => Self {
-                words,
-                edit: None,
-                changed: own.changed(scenario),
-            },
+            Some((edit, changed)) => Self { words, edit: Some(edit), changed },
+            None => Self { words, edit: None, changed: own.changed(scenario) },
         }
     }
 }
@@ -105,17 +92,13 @@ fn generated(scenario: &Scenario, written: &Written) -> Vec<Choice> {
 /// Returns for each collision domain of the links the change to faster hubs, with all links on them.
 fn hubs(scenario: &Scenario, written: &Written, links: &[LinkId]) -> Vec<Choice> {
     let network = &scenario.network;
-    let ends = links
-        .iter()
-        .flat_map(|link| network.links[link.index()].ends);
+    let ends = links.iter().flat_map(|link| network.links[link.index()].ends);
     let at: BTreeSet<NodeId> = ends.map(|end| end.node).collect();
     let domains = at.into_iter().filter_map(|node| Domain::of(network, node));
     let mut domains: Vec<Domain> = domains.collect();
     domains.dedup_by(|a, b| a.hubs == b.hubs);
     let choices = domains.iter();
-    choices
-        .filter_map(|domain| faster_hubs(scenario, written, domain))
-        .collect()
+    choices.filter_map(|domain| faster_hubs(scenario, written, domain)).collect()
 }
 
 /// A hub takes its rate to its links unless these name their own: then no single value does.
@@ -130,28 +113,15 @@ fn faster_hubs(scenario: &Scenario, written: &Written, domain: &Domain) -> Optio
     });
     let mut edits: Vec<Override> = hubs.collect();
     let kind = if names.len() == 1 { "hub" } else { "hubs" };
-    let words = format!(
-        "{kind} {}: {rate} instead of {}",
-        names.join(", "),
-        domain.rate
-    );
+    let words = format!("{kind} {}: {rate} instead of {}", names.join(", "), domain.rate);
     let is_it = |changed: &Scenario| {
         let mut hubs = domain.hubs.iter();
-        let has_rate = |hub: &NodeId| {
-            changed
-                .network
-                .hub(*hub)
-                .is_some_and(|own| own.rate == rate)
-        };
+        let has_rate = |hub: &NodeId| changed.network.hub(*hub).is_some_and(|own| own.rate == rate);
         changed.flows.len() == scenario.flows.len() && hubs.all(has_rate)
     };
     if let Some(changed) = written.with_all(&edits).filter(is_it) {
         let only = edits.pop().filter(|_| edits.is_empty());
-        return Some(Choice {
-            words,
-            edit: only,
-            changed,
-        });
+        return Some(Choice { words, edit: only, changed });
     }
     for (id, link) in network.iter_links() {
         if link.ends.iter().any(|end| domain.hubs.contains(&end.node)) {
@@ -160,9 +130,5 @@ fn faster_hubs(scenario: &Scenario, written: &Written, domain: &Domain) -> Optio
         }
     }
     let changed = written.with_all(&edits).filter(is_it)?;
-    Some(Choice {
-        words: format!("{words}, with all links on it"),
-        edit: None,
-        changed,
-    })
+    Some(Choice { words: format!("{words}, with all links on it"), edit: None, changed })
 }

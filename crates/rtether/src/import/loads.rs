@@ -50,10 +50,7 @@ fn loading(name: &str, mut plan: Plan) -> Result<Plan, ImportError> {
         return Err(ImportError {
             file: name.to_owned(),
             line: None,
-            what: format!(
-                "the plant that it describes is refused: {}{further}",
-                words(first)
-            ),
+            what: format!("the plant that it describes is refused: {}{further}", words(first)),
             remedy: "correct it there, or import a part of it".to_owned(),
         });
     }

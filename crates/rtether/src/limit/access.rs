@@ -88,9 +88,7 @@ fn of_deadline(
         let (back_off, sending) = ranges.worst_case(collisions + 1, FRAME, rate);
         back_off + sending
     };
-    let collisions = (0..ATTEMPTS_MAX)
-        .find(|&n| longest(n) > part)
-        .unwrap_or(ATTEMPTS_MAX);
+    let collisions = (0..ATTEMPTS_MAX).find(|&n| longest(n) > part).unwrap_or(ATTEMPTS_MAX);
     let probability = f64::from(accesses) * repeated(&attempts, collisions);
     Access {
         medium: String::new(),
@@ -125,11 +123,7 @@ mod tests {
 
     fn attempts(numbers: &[(u64, u64)]) -> Vec<Attempts> {
         let numbered = (1..).zip(numbers);
-        let all = numbered.map(|(number, &(made, collided))| Attempts {
-            number,
-            made,
-            collided,
-        });
+        let all = numbered.map(|(number, &(made, collided))| Attempts { number, made, collided });
         all.collect()
     }
 

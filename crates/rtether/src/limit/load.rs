@@ -126,9 +126,7 @@ fn interval_and_payload(flow: &Flow) -> Option<(f64, Bytes)> {
             let segments = real(bursts.size.get()) / real(segment.get());
             Some(bursts.mean_gap?.as_secs_f64() / segments)
         });
-        let of_rate = bulk
-            .rate
-            .map(|rate| real(segment.bits()) / real(rate.as_bps()));
+        let of_rate = bulk.rate.map(|rate| real(segment.bits()) / real(rate.as_bps()));
         return Some((of_bursts.or(of_rate)?, segment));
     }
     Some((flow.mean_interval()?.as_secs_f64(), flow.payload))
@@ -136,9 +134,7 @@ fn interval_and_payload(flow: &Flow) -> Option<(f64, Bytes)> {
 
 /// Returns the total load of some flows, in bits per second on the wire.
 pub(super) fn total_bps(scenario: &Scenario, flows: &[FlowId]) -> f64 {
-    let offers = flows
-        .iter()
-        .flat_map(|id| offers(&scenario.flows[id.index()]));
+    let offers = flows.iter().flat_map(|id| offers(&scenario.flows[id.index()]));
     offers.map(|(_, offer)| offer.wire_bps).sum()
 }
 
@@ -147,18 +143,12 @@ pub(super) fn scaled(flow: &Flow, factor: f64) -> Result<Flow, &'static str> {
     let mut flow = flow.clone();
     let stretch = |time: &mut Duration| *time = stretched(*time, factor);
     match &mut flow.traffic {
-        Traffic::Periodic {
-            period,
-            release_jitter,
-            ..
-        } => {
+        Traffic::Periodic { period, release_jitter, .. } => {
             stretch(period);
             // A release must not be later than the next point of the grid.
             stretch(release_jitter);
         }
-        Traffic::Sporadic {
-            min_gap, mean_gap, ..
-        } => {
+        Traffic::Sporadic { min_gap, mean_gap, .. } => {
             stretch(min_gap);
             stretch(mean_gap);
         }

@@ -290,10 +290,7 @@ fn choose(scenario: &Scenario, question: &Question) -> Result<Vec<FlowId>, Limit
     let is_chosen: Box<dyn Fn(&Flow) -> bool> = match &question.flows {
         None => Box::new(|flow| flow.deadline.is_none()),
         Some(pattern) => {
-            let pattern = Requirement {
-                flow: pattern.clone(),
-                ..Requirement::default_for_all()
-            };
+            let pattern = Requirement { flow: pattern.clone(), ..Requirement::default_for_all() };
             Box::new(move |flow| pattern.matches(flow))
         }
     };
@@ -302,18 +299,14 @@ fn choose(scenario: &Scenario, question: &Question) -> Result<Vec<FlowId>, Limit
     if chosen.is_empty() {
         return Err(match &question.flows {
             None => LimitError::NothingToScale,
-            Some(pattern) => LimitError::NoMatch {
-                pattern: pattern.clone(),
-                names: names(scenario),
-            },
+            Some(pattern) => {
+                LimitError::NoMatch { pattern: pattern.clone(), names: names(scenario) }
+            }
         });
     }
     for (_, flow) in &chosen {
         if let Err(reason) = load::scaled(flow, 1.0) {
-            return Err(LimitError::NotScalable {
-                flow: flow.name.clone(),
-                reason,
-            });
+            return Err(LimitError::NotScalable { flow: flow.name.clone(), reason });
         }
     }
     Ok(chosen.into_iter().map(|(id, _)| id).collect())
@@ -335,9 +328,7 @@ fn names(scenario: &Scenario) -> String {
 fn smallest_deadline<'a>(
     flows: impl Iterator<Item = (FlowId, &'a Flow)>,
 ) -> Option<(Duration, FlowId)> {
-    flows
-        .filter_map(|(id, flow)| Some((flow.deadline?, id)))
-        .min()
+    flows.filter_map(|(id, flow)| Some((flow.deadline?, id))).min()
 }
 
 #[cfg(test)]

@@ -234,9 +234,7 @@ fn loads(scenario: &Scenario, trials: &[&Trial]) -> Table {
         })
         .shown("worst flow", worst)
         .rank(1)
-        .number("throughput", "throughput_bps", |trial| {
-            bps(trial.throughput_bps)
-        })
+        .number("throughput", "throughput_bps", |trial| bps(trial.throughput_bps))
         .rank(2)
         .number("busiest", "utilization_ratio", |trial| {
             Cell::from(trial.utilization).shown(percent(trial.utilization))
@@ -255,9 +253,7 @@ fn loads(scenario: &Scenario, trials: &[&Trial]) -> Table {
 /// Returns the limits of stations, for people.
 fn stations(scenario: &Scenario, limit: &Limit) -> Table {
     Table::of(&limit.stations)
-        .shown("station", |station| {
-            &scenario.network.node(station.node).name
-        })
+        .shown("station", |station| &scenario.network.node(station.node).name)
         .amount("present", |station| bps(station.present_bps))
         .amount("other flows", |station| bps(station.other_bps))
         .amount("equal limit", |station| bps(station.equal.limit_bps))
@@ -271,11 +267,8 @@ fn stations(scenario: &Scenario, limit: &Limit) -> Table {
 fn shares(scenario: &Scenario, limit: &Limit) -> Table {
     let shares = limit.stations.iter().flat_map(|station| {
         let name = &scenario.network.node(station.node).name;
-        [
-            ("limit equal", station.equal),
-            ("limit by need", station.by_need),
-        ]
-        .map(|(kind, share)| (kind, name, share))
+        [("limit equal", station.equal), ("limit by need", station.by_need)]
+            .map(|(kind, share)| (kind, name, share))
     });
     Table::of(shares)
         .file("kind", |(kind, ..)| *kind)

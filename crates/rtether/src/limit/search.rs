@@ -50,11 +50,7 @@ pub(super) fn run(
         lack: None,
     };
     let end = search.bracket()?;
-    Ok(SearchResult {
-        trials: search.trials,
-        end,
-        record: search.record,
-    })
+    Ok(SearchResult { trials: search.trials, end, record: search.record })
 }
 
 struct Search<'a> {
@@ -195,10 +191,8 @@ impl Search<'_> {
             let mut links = domain.links.iter().copied();
             links.find(|&id| is_attached(id))
         });
-        let capacity: f64 = own
-            .chain(media)
-            .map(|id| real(network.links[id.index()].rate.as_bps()))
-            .sum();
+        let capacity: f64 =
+            own.chain(media).map(|id| real(network.links[id.index()].rate.as_bps())).sum();
         load::total_bps(self.scenario, self.flows) * factor > MOST_OF_LINKS * capacity
     }
 
@@ -288,28 +282,19 @@ fn judge_flow(flow: FlowId, question: &Question, record: &Record, spreads: &[Spr
         latency.merge(&stream.latency);
         own.push(spread);
     }
-    let misses = |upper| Misses {
-        flow,
-        missed,
-        released,
-        upper,
-    };
+    let misses = |upper| Misses { flow, missed, released, upper };
     let runs = u64::from(record.runs);
     let sample = match Sample::new(&own, latency.standard_deviation()) {
         Ok(sample) => sample,
         Err(_) if exceeds_always(question, &own) => {
-            return Judged {
-                misses: misses(None),
-                verdict: TrialVerdict::Fail,
-                lack: None,
-            };
+            return Judged { misses: misses(None), verdict: TrialVerdict::Fail, lack: None };
         }
         Err(needs) => {
             let lack = match needs {
                 Needs::Warmup => End::Unsettled,
-                Needs::Runs => End::TooFew {
-                    runs: (released > 0).then(|| (2 * runs).max(LEAST_RUNS)),
-                },
+                Needs::Runs => {
+                    End::TooFew { runs: (released > 0).then(|| (2 * runs).max(LEAST_RUNS)) }
+                }
             };
             return Judged {
                 misses: misses(None),
@@ -318,9 +303,7 @@ fn judge_flow(flow: FlowId, question: &Question, record: &Record, spreads: &[Spr
             };
         }
     };
-    let (lower, upper) = sample
-        .missed(1.0 - question.confidence)
-        .unwrap_or((0.0, 1.0));
+    let (lower, upper) = sample.missed(1.0 - question.confidence).unwrap_or((0.0, 1.0));
     let needed = sample.needed(question.miss_ratio, question.confidence) / sample.independent();
     let (verdict, lack) = if upper <= question.miss_ratio {
         (TrialVerdict::Pass, None)
@@ -330,18 +313,9 @@ fn judge_flow(flow: FlowId, question: &Question, record: &Record, spreads: &[Spr
         let runs = rounded_up(real(sample.runs()) * needed);
         (TrialVerdict::TooFew, Some(End::TooFew { runs: Some(runs) }))
     } else {
-        (
-            TrialVerdict::Open,
-            Some(End::TooFew {
-                runs: Some(2 * runs),
-            }),
-        )
+        (TrialVerdict::Open, Some(End::TooFew { runs: Some(2 * runs) }))
     };
-    Judged {
-        misses: misses(Some(upper)),
-        verdict,
-        lack,
-    }
+    Judged { misses: misses(Some(upper)), verdict, lack }
 }
 
 /// Returns whether every unit has more misses than permitted. Then the flow fails, even if its

@@ -43,11 +43,7 @@ pub(super) fn stations(scenario: &Scenario, flows: &[FlowId], factor: f64) -> Ve
     let mut own: BTreeMap<NodeId, Offer> = BTreeMap::new();
     let mut others: BTreeMap<NodeId, Offer> = BTreeMap::new();
     for (id, flow) in (0u32..).map(FlowId).zip(&scenario.flows) {
-        let sums = if flows.contains(&id) {
-            &mut own
-        } else {
-            &mut others
-        };
+        let sums = if flows.contains(&id) { &mut own } else { &mut others };
         for (station, offer) in load::offers(flow) {
             sums.entry(station).or_default().add(offer);
         }

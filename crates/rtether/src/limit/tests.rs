@@ -7,33 +7,20 @@ use rtether_model::wire::Encapsulation;
 use super::*;
 
 fn flow(traffic: Traffic) -> Flow {
-    Flow::new(
-        "f".into(),
-        NodeId(0),
-        vec![NodeId(1), NodeId(2)],
-        Bytes::new(1000),
-        traffic,
-    )
+    Flow::new("f".into(), NodeId(0), vec![NodeId(1), NodeId(2)], Bytes::new(1000), traffic)
 }
 
 fn bulk(rate: Option<u64>, mean_gap: Option<Duration>) -> Traffic {
     Traffic::Bulk(Bulk {
         transfers: Vec::new(),
-        bursts: mean_gap.map(|gap| Bursts {
-            size: Bytes::new(1_000_000),
-            mean_gap: Some(gap),
-        }),
+        bursts: mean_gap.map(|gap| Bursts { size: Bytes::new(1_000_000), mean_gap: Some(gap) }),
         rate: rate.map(BitRate::from_bps),
         tcp: TcpParameters::default(),
     })
 }
 
 fn periodic(period: Duration) -> Traffic {
-    Traffic::Periodic {
-        period,
-        phase: Phase::Random,
-        release_jitter: period / 2,
-    }
+    Traffic::Periodic { period, phase: Phase::Random, release_jitter: period / 2 }
 }
 
 fn wire_bps(flow: &Flow) -> f64 {
@@ -45,9 +32,7 @@ fn wire_bps(flow: &Flow) -> f64 {
 fn offers_by_hand() {
     // 1000 octets over UDP: frame 1046, on the wire 1066 octets, datagram 1028; two listeners.
     let sent = load::offers(&flow(periodic(Duration::from_ms(1))));
-    let [(talker, offer)] = sent[..] else {
-        panic!("{sent:?}")
-    };
+    let [(talker, offer)] = sent[..] else { panic!("{sent:?}") };
     assert_eq!(talker, NodeId(0));
     assert!((offer.wire_bps - 2.0 * 8_528_000.0).abs() < 1e-3);
     assert!((offer.datagram_bps - 2.0 * 8_224_000.0).abs() < 1e-3);
@@ -58,10 +43,8 @@ fn offers_by_hand() {
     assert!((wire_bps(&burst) - 320_000.0 * 1538.0 / 1460.0).abs() < 1e-3);
     // Answers count as load of the stations that send them.
     let mut asked = flow(periodic(Duration::from_ms(1)));
-    asked.reply = Some(rtether_model::flow::Reply {
-        payload: Bytes::new(18),
-        after: Duration::ZERO,
-    });
+    asked.reply =
+        Some(rtether_model::flow::Reply { payload: Bytes::new(18), after: Duration::ZERO });
     let sent = load::offers(&asked);
     assert_eq!(sent.len(), 3);
     assert!((sent[2].1.wire_bps - 84.0 * 8.0 * 1000.0).abs() < 1e-3);
@@ -78,10 +61,7 @@ fn offers_by_hand() {
 #[test]
 fn what_the_network_decides_cannot_be_scaled() {
     assert!(load::scaled(&flow(bulk(None, None)), 1.0).is_err_and(|why| why.contains("`rate`")));
-    let adaptive = Traffic::Adaptive {
-        pause: Duration::ZERO,
-        timeout: Duration::from_secs(1),
-    };
+    let adaptive = Traffic::Adaptive { pause: Duration::ZERO, timeout: Duration::from_secs(1) };
     assert!(load::scaled(&flow(adaptive), 1.0).is_err_and(|why| why.contains("`period`")));
 }
 

@@ -37,11 +37,8 @@ pub fn hdr_log(measurement: &Measurement) -> Result<String, String> {
 /// Returns counters and percentiles in the Prometheus text format.
 pub fn prometheus(measurement: &Measurement) -> String {
     let subject = &measurement.subject;
-    let labels = format!(
-        "target=\"{}\",via=\"{}\"",
-        escaped(&subject.target),
-        escaped(&subject.via)
-    );
+    let labels =
+        format!("target=\"{}\",via=\"{}\"", escaped(&subject.target), escaped(&subject.via));
     let counters = &measurement.counters;
     let mut text = String::new();
     for (name, help, value) in [
@@ -50,11 +47,7 @@ pub fn prometheus(measurement: &Measurement) -> String {
         ("lost", "Requests without a reply in time", counters.lost),
         ("late", "Replies after the timeout", counters.late),
         ("duplicates", "Further replies", counters.duplicates),
-        (
-            "reordered",
-            "Replies overtaken by a later one",
-            counters.reordered,
-        ),
+        ("reordered", "Replies overtaken by a later one", counters.reordered),
     ] {
         let name = format!("rtether_probe_{name}_total");
         _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} counter");
@@ -73,11 +66,7 @@ pub fn prometheus(measurement: &Measurement) -> String {
             let value = value.as_secs_f64();
             _ = writeln!(text, "{name}{{{labels},quantile=\"{quantile}\"}} {value}");
         }
-        let sum: f64 = measurement
-            .samples
-            .iter()
-            .map(|s| s.round_trip.as_secs_f64())
-            .sum();
+        let sum: f64 = measurement.samples.iter().map(|s| s.round_trip.as_secs_f64()).sum();
         _ = writeln!(text, "{name}_sum{{{labels}}} {sum}");
         _ = writeln!(text, "{name}_count{{{labels}}} {}", all.count);
     }
@@ -85,8 +74,5 @@ pub fn prometheus(measurement: &Measurement) -> String {
 }
 
 fn escaped(label: &str) -> String {
-    label
-        .replace('\\', "\\\\")
-        .replace('"', "\\\"")
-        .replace('\n', "\\n")
+    label.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

@@ -18,10 +18,7 @@ pub struct Gaps {
 impl FromIterator<Stall> for Gaps {
     fn from_iter<T: IntoIterator<Item = Stall>>(stalls: T) -> Self {
         let all: Vec<Stall> = stalls.into_iter().collect();
-        Self {
-            felt: all.iter().copied().collect(),
-            seen: distinct(all),
-        }
+        Self { felt: all.iter().copied().collect(), seen: distinct(all) }
     }
 }
 
@@ -42,10 +39,7 @@ impl Measurement {
 
     /// Returns the number of affected round trips.
     pub fn hit(&self) -> usize {
-        self.samples
-            .iter()
-            .filter(|sample| self.is_hit(sample))
-            .count()
+        self.samples.iter().filter(|sample| self.is_hit(sample)).count()
     }
 
     /// Returns the statistics of unaffected samples; `None` if there are none.

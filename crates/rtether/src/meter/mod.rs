@@ -130,10 +130,7 @@ impl Measurement {
     pub fn record(&mut self, event: Event) {
         match event {
             Event::Sample(sample) => self.samples.push(sample),
-            Event::Late {
-                request,
-                round_trip,
-            } => self.late.push((request.sequence, round_trip)),
+            Event::Late { request, round_trip } => self.late.push((request.sequence, round_trip)),
             // The meter's counters have these.
             Event::Lost(_) | Event::Duplicate(_) => {}
         }
@@ -164,11 +161,7 @@ impl Measurement {
         let misses = late.count() as u64 + self.counters.lost;
         let due = self.counters.answered + self.counters.lost;
         let sample = self.batches();
-        (due > 0).then(|| Misses {
-            misses,
-            due,
-            interval: sample.and_then(|own| own.missed(TAIL)),
-        })
+        (due > 0).then(|| Misses { misses, due, interval: sample.and_then(|own| own.missed(TAIL)) })
     }
 
     /// Returns outliers in request order; consecutive ones are merged.

@@ -75,17 +75,13 @@ impl Measurement {
 
     /// Says how many requests were answered, and how many were not in time.
     fn said(&self) -> String {
-        let Counters {
-            sent,
-            answered,
-            lost,
-            ..
-        } = self.counters;
+        let Counters { sent, answered, lost, .. } = self.counters;
         let sent = plural(usize::try_from(sent).unwrap_or(usize::MAX), "request");
         let late = self.missed() - lost;
-        let late = self.subject.deadline.map_or_else(String::new, |deadline| {
-            format!(", {late} later than {}", time(deadline))
-        });
+        let late = self
+            .subject
+            .deadline
+            .map_or_else(String::new, |deadline| format!(", {late} later than {}", time(deadline)));
         format!("{answered} of {sent} answered, {lost} lost{late}.")
     }
 }
@@ -114,9 +110,11 @@ impl Render for Measurement {
 
     /// One row per series, and one for all.
     fn rows(&self) -> Table {
-        let table = Table::of(rows(self))
-            .both("", "series", |(name, _)| name.clone())
-            .number("samples", "samples", |(_, of)| of.count);
+        let table = Table::of(rows(self)).both("", "series", |(name, _)| name.clone()).number(
+            "samples",
+            "samples",
+            |(_, of)| of.count,
+        );
         let add = |table: Rows<(String, Statistics)>, (title, name, of): Statistic| {
             table.number(title, name, |(_, row)| of(row))
         };
@@ -133,12 +131,7 @@ impl Render for Measurement {
 fn remarks(measurement: &Measurement, text: &mut String) {
     let counters = &measurement.counters;
     text.push('\n');
-    if let Some(Misses {
-        misses,
-        due,
-        interval,
-    }) = measurement.misses()
-    {
+    if let Some(Misses { misses, due, interval }) = measurement.misses() {
         let deadline = measurement.subject.deadline.map_or_else(String::new, time);
         let sure = match interval {
             Some((low, high)) => format!("95 % interval of the ratio {low:.2e} to {high:.2e}"),
@@ -146,10 +139,7 @@ fn remarks(measurement: &Measurement, text: &mut String) {
         };
         _ = writeln!(text, "{misses} of {due} beyond {deadline} or lost; {sure}");
     }
-    if let Some(combined) = measurement
-        .combined()
-        .filter(|_| measurement.subject.series > 1)
-    {
+    if let Some(combined) = measurement.combined().filter(|_| measurement.subject.series > 1) {
         _ = writeln!(
             text,
             "standard deviation of all series: within {}, total {}",
@@ -195,18 +185,14 @@ fn remark_settling(settling: &Settling, text: &mut String) {
         Some((half, enough)) => {
             let enough = usize::try_from(enough).unwrap_or(usize::MAX);
             let enough = plural(enough, "sample");
-            format!(
-                "mean known to within {} (95 %); 1 % of it takes about {enough}",
-                time(half)
-            )
+            format!("mean known to within {} (95 %); 1 % of it takes about {enough}", time(half))
         }
         None => "how well the mean is known needs more samples".to_owned(),
     };
     text.push_str(&sure);
     let last = settling.means.iter().rev().take(3).rev();
-    let words: Vec<String> = last
-        .map(|first| format!("{} by {:.1} %", first.count, first.apart * 100.0))
-        .collect();
+    let words: Vec<String> =
+        last.map(|first| format!("{} by {:.1} %", first.count, first.apart * 100.0)).collect();
     _ = writeln!(text, "; the first differ from all: {}", words.join(", "));
 }
 
@@ -225,11 +211,7 @@ fn outlier_line(measurement: &Measurement, outlier: &Outlier) -> String {
         1 => String::new(),
         count => format!(" and {} around it", count - 1),
     };
-    let cause = if measurement.is_hit(sample) {
-        "; this host stalled"
-    } else {
-        ""
-    };
+    let cause = if measurement.is_hit(sample) { "; this host stalled" } else { "" };
     format!(
         "{} at {:.3} s, request {}{more}{cause}",
         time(sample.round_trip),
@@ -368,7 +350,5 @@ pub fn samples(measurement: &Measurement) -> Table {
 fn with_subject<T>(table: Rows<T>, subject: &Subject) -> Rows<T> {
     let table = table.file("target", |_| subject.target.as_str());
     let has_command = !subject.command.is_empty();
-    table.file("command", |_| {
-        has_command.then_some(subject.command.as_str())
-    })
+    table.file("command", |_| has_command.then_some(subject.command.as_str()))
 }

@@ -134,10 +134,8 @@ impl Path {
     /// Splits the round trip as far as stamps allow; `None` if one of our own is missing.
     pub fn parts(&self) -> Option<Vec<(Part, Duration)>> {
         let (queued, driver, arrived) = (self.queued_at?, self.driver_at?, self.arrived_at?);
-        let mut parts = vec![
-            (Part::ToQueue, queued - self.sample.sent_at),
-            (Part::ToDriver, driver - queued),
-        ];
+        let mut parts =
+            vec![(Part::ToQueue, queued - self.sample.sent_at), (Part::ToDriver, driver - queued)];
         match self.peer.and_then(|peer| Some((peer, peer.inside()?))) {
             Some((peer, (peer_arrived, inside, peer_driver))) if peer.has_our_clock => {
                 parts.push((Part::WireOut, peer_arrived - driver));
@@ -159,10 +157,7 @@ impl Path {
     /// program they add up to the round trip.
     pub fn one_way(&self) -> Option<(Duration, Duration)> {
         let peer = self.peer?;
-        Some((
-            peer.read_at - self.sample.sent_at,
-            self.end() - peer.answered_at,
-        ))
+        Some((peer.read_at - self.sample.sent_at, self.end() - peer.answered_at))
     }
 }
 
@@ -196,10 +191,8 @@ pub struct Decomposition {
 impl Decomposition {
     /// Splits round trips into parts.
     pub fn of(paths: &[Path]) -> Self {
-        let all: Vec<_> = paths
-            .iter()
-            .filter_map(|path| Some((path.sample, path.parts()?)))
-            .collect();
+        let all: Vec<_> =
+            paths.iter().filter_map(|path| Some((path.sample, path.parts()?))).collect();
         let kinds = all.iter().map(|(_, parts)| parts.len());
         let count = |kind: usize| all.iter().filter(|(_, parts)| parts.len() == kind).count();
         // The number of parts identifies the set.
@@ -207,24 +200,15 @@ impl Decomposition {
         kinds.sort_unstable();
         kinds.dedup();
         let Some(kind) = kinds.into_iter().max_by_key(|&kind| (count(kind), kind)) else {
-            return Self {
-                left_out: paths.len() as u64,
-                ..Self::default()
-            };
+            return Self { left_out: paths.len() as u64, ..Self::default() };
         };
         let chosen = all.iter().filter(|(_, parts)| parts.len() == kind);
         let rows: Vec<_> = chosen
             .clone()
             .map(|(sample, parts)| (*sample, parts.iter().map(|(_, span)| *span).collect()))
             .collect();
-        let parts = chosen
-            .take(1)
-            .flat_map(|(_, parts)| parts.iter().map(|(part, _)| *part));
-        Self {
-            parts: parts.collect(),
-            left_out: (paths.len() - rows.len()) as u64,
-            rows,
-        }
+        let parts = chosen.take(1).flat_map(|(_, parts)| parts.iter().map(|(part, _)| *part));
+        Self { parts: parts.collect(), left_out: (paths.len() - rows.len()) as u64, rows }
     }
 }
 
@@ -266,10 +250,7 @@ mod tests {
 
     fn ns(path: &Path) -> Vec<(Part, i64)> {
         let parts = path.parts().expect("stamps");
-        parts
-            .iter()
-            .map(|(part, span)| (*part, span.as_ns_floor()))
-            .collect()
+        parts.iter().map(|(part, span)| (*part, span.as_ns_floor())).collect()
     }
 
     #[test]
@@ -295,10 +276,7 @@ mod tests {
         let mut own = path(0);
         own.peer = None;
         let found = Decomposition::of(&[path(0), bare, own, path(0)]);
-        assert_eq!(
-            (found.parts, found.rows.len(), found.left_out),
-            (WHOLE.to_vec(), 2, 2)
-        );
+        assert_eq!((found.parts, found.rows.len(), found.left_out), (WHOLE.to_vec(), 2, 2));
         assert_eq!(Decomposition::of(&[bare]).left_out, 1);
     }
 

@@ -40,11 +40,8 @@ const WANTED: f64 = 0.01;
 impl Measurement {
     /// Returns how the mean settles; `None` below 100 samples, or if the mean is zero.
     pub fn settling(&self) -> Option<Settling> {
-        let times: Vec<f64> = self
-            .samples
-            .iter()
-            .map(|sample| sample.round_trip.as_secs_f64())
-            .collect();
+        let times: Vec<f64> =
+            self.samples.iter().map(|sample| sample.round_trip.as_secs_f64()).collect();
         let all = mean(&times);
         if times.len() < BATCHES * LEAST || all <= 0.0 {
             return None;
@@ -57,9 +54,7 @@ impl Measurement {
             whole(count(times.len()) * factor)
         });
         Some(Settling {
-            means: sizes(times.len())
-                .map(|size| first(&times[..size], all))
-                .collect(),
+            means: sizes(times.len()).map(|size| first(&times[..size], all)).collect(),
             half_interval: half,
             enough,
         })
@@ -92,20 +87,14 @@ impl Measurement {
         last.lost += lost;
         last.missed += lost;
         let mut all = Summary::default();
-        self.samples
-            .iter()
-            .for_each(|sample| all.record(sample.round_trip));
+        self.samples.iter().for_each(|sample| all.record(sample.round_trip));
         Units::of_batches(&batches, all.standard_deviation()?)
     }
 }
 
 fn first(times: &[f64], all: f64) -> First {
     let own = mean(times);
-    First {
-        count: times.len(),
-        mean: seconds(own),
-        apart: (own - all).abs() / all,
-    }
+    First { count: times.len(), mean: seconds(own), apart: (own - all).abs() / all }
 }
 
 /// Returns 10, 20, 50, 100, ... below a size.

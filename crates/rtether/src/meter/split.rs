@@ -32,11 +32,7 @@ fn push(all: &mut Vec<Part>, table: Table, lines: String) {
 fn few_of(title: &'static str, rows: Vec<(&'static str, Statistics)>) -> Table {
     let rows = Table::of(rows).shown(title, |(name, _)| *name);
     let columns = ["min", "median", "p99", "max"].into_iter().enumerate();
-    columns
-        .fold(rows, |rows, (index, title)| {
-            rows.amount(title, |(_, of)| few(of)[index])
-        })
-        .done()
+    columns.fold(rows, |rows, (index, title)| rows.amount(title, |(_, of)| few(of)[index])).done()
 }
 
 fn by_valentim(valentim: &Valentim, all: &mut Vec<Part>) {
@@ -50,9 +46,7 @@ fn by_valentim(valentim: &Valentim, all: &mut Vec<Part>) {
     );
     match &valentim.costs {
         Ok(costs) => {
-            let rows = costs
-                .named()
-                .map(|(name, label, span)| (format!("{name}, {label}"), span));
+            let rows = costs.named().map(|(name, label, span)| (format!("{name}, {label}"), span));
             let sum = ("half a round trip".to_owned(), half);
             let table = Table::of(rows.into_iter().chain([sum]))
                 .shown("by the method of Valentim", |(name, _)| name.clone())
@@ -154,11 +148,7 @@ fn shown_parts(measurement: &Measurement, all: &mut Vec<Part>) {
 
 /// Statistics of one-way delays: to the peer's program, and back to ours.
 fn one_way(measurement: &Measurement) -> Vec<(&'static str, Statistics)> {
-    let delays: Vec<_> = measurement
-        .paths
-        .iter()
-        .filter_map(super::Path::one_way)
-        .collect();
+    let delays: Vec<_> = measurement.paths.iter().filter_map(super::Path::one_way).collect();
     let there = Statistics::of(delays.iter().map(|(there, _)| *there));
     let back = Statistics::of(delays.iter().map(|(_, back)| *back));
     let named = [there.map(|of| ("there", of)), back.map(|of| ("back", of))];
@@ -183,9 +173,7 @@ pub(super) fn parts_json(measurement: &Measurement) -> Value {
         return Value::Null;
     }
     let found = Decomposition::of(&measurement.paths);
-    let parts = rows(&found)
-        .into_iter()
-        .map(|(_, name, of)| named(name, &of));
+    let parts = rows(&found).into_iter().map(|(_, name, of)| named(name, &of));
     json!({
         "round_trips": found.rows.len(),
         "left_out": found.left_out,

@@ -97,10 +97,7 @@ impl Combined {
         });
         let freedom: i128 = series.iter().map(|one| i128::from(one.count - 1)).sum();
         let variance = squares.sum::<i128>().checked_div(freedom).unwrap_or(0);
-        Some(Self {
-            pooled_within: from_wide(variance.isqrt()),
-            total: all.standard_deviation,
-        })
+        Some(Self { pooled_within: from_wide(variance.isqrt()), total: all.standard_deviation })
     }
 }
 

@@ -86,20 +86,8 @@ fn the_mean_settles_with_the_size() {
     // (0.1062 / 0.1)^2 times two hundred.
     let enough = settling.enough.expect("a half interval");
     assert!((224..=227).contains(&enough), "{enough}");
-    let first: Vec<_> = settling
-        .means
-        .iter()
-        .map(|m| (m.count, m.mean.as_ns_f64()))
-        .collect();
-    assert_eq!(
-        first,
-        [
-            (10, 9_800.0),
-            (20, 10_000.0),
-            (50, 9_960.0),
-            (100, 10_000.0)
-        ]
-    );
+    let first: Vec<_> = settling.means.iter().map(|m| (m.count, m.mean.as_ns_f64())).collect();
+    assert_eq!(first, [(10, 9_800.0), (20, 10_000.0), (50, 9_960.0), (100, 10_000.0)]);
     let first = measured(&[&[8; 10], &[10; 90]]).settling().expect("enough");
     assert_eq!(first.means[0].mean, us(8));
     assert!((first.means[0].apart - 1.8 / 9.8).abs() < 1e-9);
@@ -119,16 +107,11 @@ fn losses_are_misses() {
 #[test]
 fn misses_in_a_row_are_not_independent() {
     let block: Vec<i64> = (0..400).map(|at| if at < 100 { 50 } else { 4 }).collect();
-    let spread: Vec<i64> = (0..400)
-        .map(|at| if at % 4 == 1 { 50 } else { 4 })
-        .collect();
+    let spread: Vec<i64> = (0..400).map(|at| if at % 4 == 1 { 50 } else { 4 }).collect();
     let interval = |times: &[i64]| measured(&[times]).misses().expect("a deadline").interval;
     assert_eq!(interval(&block), None);
     let (low, high) = interval(&spread).expect("enough");
-    assert!(
-        low > 0.2 && low < 0.25 && high > 0.25 && high < 0.31,
-        "{low} {high}"
-    );
+    assert!(low > 0.2 && low < 0.25 && high > 0.25 && high < 0.31, "{low} {high}");
 }
 
 #[test]
@@ -163,11 +146,7 @@ fn every_output_says_the_same() {
     let rows = measurement.rows().csv();
     assert_eq!(rows.lines().count(), 1 + 2 + 1, "{rows}");
     let raw = samples(&measurement).csv();
-    assert_eq!(
-        raw.lines().nth(1),
-        Some("0,0,0,9000,0,0,10.0.0.2,"),
-        "{raw}"
-    );
+    assert_eq!(raw.lines().nth(1), Some("0,0,0,9000,0,0,10.0.0.2,"), "{raw}");
     let metrics = prometheus(&measurement);
     assert!(metrics.contains("rtether_probe_lost_total{target=\"10.0.0.2\",via=\"udp\"} 2"));
 }
@@ -202,13 +181,7 @@ fn gaps_close_together_stay_apart() {
         until: Instant::ZERO + us(until),
     };
     // Requests leave at 0, 1000, 2000 and 3000 us.
-    let gaps = [
-        (100, 400),
-        (150, 420),
-        (670, 970),
-        (1_350, 1_650),
-        (2_200, 2_500),
-    ];
+    let gaps = [(100, 400), (150, 420), (670, 970), (1_350, 1_650), (2_200, 2_500)];
     measurement.gaps = gaps.map(at).into_iter().collect();
     let seen = [(100, 420), (670, 970), (1_350, 1_650), (2_200, 2_500)].map(at);
     assert_eq!(measurement.gaps.seen(), seen);
@@ -225,21 +198,13 @@ fn round_trips_hit_by_a_stall_are_told_apart() {
     // Requests leave at 0, 1000, 2000 and 3000 us. The backlog of the first gap is cleared just as
     // the second leaves; the second gap begins within the third round trip.
     let at = |micros: i64| Instant::ZERO + us(micros);
-    let gaps = [(500, 750), (2_003, 2_400)].map(|(from, until)| Stall {
-        from: at(from),
-        until: at(until),
-    });
+    let gaps = [(500, 750), (2_003, 2_400)]
+        .map(|(from, until)| Stall { from: at(from), until: at(until) });
     measurement.gaps = gaps.into_iter().collect();
     let hit = measurement.samples.iter().map(|s| measurement.is_hit(s));
     assert_eq!(hit.collect::<Vec<_>>(), [false, false, true, false]);
     let others = measurement.without_hit().expect("three");
-    assert_eq!(
-        (others.count, others.mean, measurement.hit()),
-        (3, us(5), 1)
-    );
+    assert_eq!((others.count, others.mean, measurement.hit()), (3, us(5), 1));
     let text = measurement.render(Format::Table, Screen::default());
-    assert!(
-        text.contains("without stalls") && text.contains("2 times"),
-        "{text}"
-    );
+    assert!(text.contains("without stalls") && text.contains("2 times"), "{text}");
 }

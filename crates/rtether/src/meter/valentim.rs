@@ -66,19 +66,10 @@ impl Costs {
         let dtx = given.rate.time_floor(given.payload);
         let card = half - wire - stack;
         if card.is_negative() {
-            return Err(Contradiction {
-                by: wire + stack - half,
-            });
+            return Err(Contradiction { by: wire + stack - half });
         }
         let (sut, nut) = (stack / 2, card / 2);
-        Ok(Self {
-            sut,
-            sdt: stack - sut,
-            nut,
-            ndt: card - nut,
-            htx: wire - dtx,
-            dtx,
-        })
+        Ok(Self { sut, sdt: stack - sut, nut, ndt: card - nut, htx: wire - dtx, dtx })
     }
 
     /// Returns the parts with their names.
@@ -113,9 +104,7 @@ mod tests {
             rate: BitRate::from_mbps(100),
         })
         .expect("possible");
-        let ns = costs
-            .named()
-            .map(|(name, _, span)| (name, span.as_ns_floor()));
+        let ns = costs.named().map(|(name, _, span)| (name, span.as_ns_floor()));
         assert_eq!(
             ns,
             [

@@ -8,33 +8,21 @@ type Text = fn(&Checked, &Stream<'_>) -> String;
 
 /// Members of a flow in JSON, with their meaning for the page on the format.
 pub const MEMBERS: [(&str, &str, Text); 5] = [
-    ("name", "name of the flow", |_, stream| {
-        stream.flow.name.clone()
-    }),
-    ("class", "its class; empty if it has none", |_, stream| {
-        stream.flow.class.clone()
-    }),
-    (
-        "description",
-        "what it is for; empty if nothing was said",
-        description,
-    ),
+    ("name", "name of the flow", |_, stream| stream.flow.name.clone()),
+    ("class", "its class; empty if it has none", |_, stream| stream.flow.class.clone()),
+    ("description", "what it is for; empty if nothing was said", description),
     ("talker", "end station that sends", |checked, stream| {
         checked.node_name(stream.flow.talker).to_owned()
     }),
-    (
-        "listener",
-        "end station that receives",
-        |checked, stream| checked.node_name(stream.record.listener_id()).to_owned(),
-    ),
+    ("listener", "end station that receives", |checked, stream| {
+        checked.node_name(stream.record.listener_id()).to_owned()
+    }),
 ];
 
 /// Texts beside the name of a stream: on a page below it, in a table in a column with this title and
 /// this rank on a narrow terminal, where the lowest is dropped first.
-pub(crate) const BESIDE: [(&str, u8, Text); 2] = [
-    ("talker > listener", 3, path),
-    ("description", 1, description),
-];
+pub(crate) const BESIDE: [(&str, u8, Text); 2] =
+    [("talker > listener", 3, path), ("description", 1, description)];
 
 fn description(_: &Checked, stream: &Stream<'_>) -> String {
     stream.flow.description.clone()
@@ -43,11 +31,7 @@ fn description(_: &Checked, stream: &Stream<'_>) -> String {
 /// Returns `talker > listener`, unless the stream is named so.
 fn path(checked: &Checked, stream: &Stream<'_>) -> String {
     let path = checked.path_name(stream);
-    if path == checked.stream_name(stream) {
-        String::new()
-    } else {
-        path
-    }
+    if path == checked.stream_name(stream) { String::new() } else { path }
 }
 
 impl Checked {
@@ -85,10 +69,7 @@ mod tests {
         assert!(markdown.contains("| a > b | opens &lt;valve> 2 |"));
         let shown = |width| {
             let width = Some(width);
-            let screen = Screen {
-                width,
-                ..Screen::default()
-            };
+            let screen = Screen { width, ..Screen::default() };
             let table = verdicts.render(Format::Table, screen);
             (table.contains("a > b"), table.contains("opens <valve> 2"))
         };

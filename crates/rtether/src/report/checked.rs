@@ -153,10 +153,7 @@ impl Checked {
     /// Adds the text of the scenario file.
     #[must_use]
     pub fn with_source(self, source: impl Into<String>) -> Self {
-        Self {
-            source: Some(source.into()),
-            ..self
-        }
+        Self { source: Some(source.into()), ..self }
     }
 
     /// Adds bounds, the analysis behind them, and the model's predictions for shared media.
@@ -195,9 +192,7 @@ impl Checked {
 
     /// Returns whether the model has a prediction for any stream.
     pub fn has_statistical(&self) -> bool {
-        self.judged
-            .iter()
-            .any(|judged| judged.statistical.is_some())
+        self.judged.iter().any(|judged| judged.statistical.is_some())
     }
 
     /// Returns one stream.
@@ -213,12 +208,7 @@ impl Checked {
             flow: &self.scenario.flows[record.flow_id().index()],
             record,
             assessment: &judged.assessment,
-            confidence: self
-                .results
-                .confidence
-                .get(index)
-                .copied()
-                .unwrap_or_default(),
+            confidence: self.results.confidence.get(index).copied().unwrap_or_default(),
             bound: judged.bound,
             statistical: judged.statistical,
             measured: measured.map(|(measurement, _)| *measurement),
@@ -247,10 +237,7 @@ impl Checked {
             let class = &self.stream(index).flow.class;
             match groups.iter_mut().find(|group| group.class == *class) {
                 Some(group) => group.streams.push(index),
-                None => groups.push(Group {
-                    class: class.clone(),
-                    streams: vec![index],
-                }),
+                None => groups.push(Group { class: class.clone(), streams: vec![index] }),
             }
         }
         groups

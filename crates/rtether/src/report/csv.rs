@@ -33,10 +33,7 @@ pub fn files(checked: &Checked) -> Vec<(&'static str, String)> {
         smoothers(checked),
         ingress(checked),
     ];
-    NAMES
-        .into_iter()
-        .zip(tables.map(|table| table.csv()))
-        .collect()
+    NAMES.into_iter().zip(tables.map(|table| table.csv())).collect()
 }
 
 /// Names of the files that [`files`] returns, in the same order.
@@ -78,9 +75,7 @@ pub fn flows(checked: &Checked) -> Table {
             ("verdict", |s| s.verdict().name().into()),
             ("deadline_ns", |s| s.flow.deadline.into()),
             ("bound_ns", |s| s.bound.into()),
-            ("late_statistical_ratio", |s| {
-                s.statistical.map(|said| said.late_ratio).into()
-            }),
+            ("late_statistical_ratio", |s| s.statistical.map(|said| said.late_ratio).into()),
             ("margin_ns", |s| s.assessment.margin.into()),
             ("released_packets", |s| s.record.released.into()),
             ("delivered_packets", |s| s.record.delivered.into()),
@@ -90,19 +85,13 @@ pub fn flows(checked: &Checked) -> Table {
             ("miss_ratio", |s| s.record.miss_ratio().into()),
             ("delay_min_ns", |s| least(s).into()),
             ("delay_mean_ns", |s| s.record.latency.mean().into()),
-            ("delay_std_ns", |s| {
-                s.record.latency.standard_deviation().into()
-            }),
+            ("delay_std_ns", |s| s.record.latency.standard_deviation().into()),
             ("delay_p50_ns", |s| s.record.quantile(1, 2).into()),
             ("delay_p99_ns", |s| s.record.quantile(99, 100).into()),
             ("delay_p999_ns", |s| s.record.quantile(999, 1_000).into()),
             ("delay_max_ns", |s| s.max().into()),
-            ("delay_mean_low_ns", |s| {
-                s.confidence.mean.map(|interval| interval.low).into()
-            }),
-            ("delay_mean_high_ns", |s| {
-                s.confidence.mean.and_then(|interval| interval.high).into()
-            }),
+            ("delay_mean_low_ns", |s| s.confidence.mean.map(|interval| interval.low).into()),
+            ("delay_mean_high_ns", |s| s.confidence.mean.and_then(|interval| interval.high).into()),
             ("ethernet_mean_ns", |s| s.record.ethernet.mean().into()),
             ("ethernet_max_ns", |s| {
                 let ethernet = &s.record.ethernet;
@@ -112,12 +101,8 @@ pub fn flows(checked: &Checked) -> Table {
         ],
     );
     let by_flow = &checked.assumed.by_flow;
-    let rows = rows.file("assumptions", |s| {
-        by_flow
-            .get(s.record.flow_id().index())
-            .copied()
-            .unwrap_or(0)
-    });
+    let rows =
+        rows.file("assumptions", |s| by_flow.get(s.record.flow_id().index()).copied().unwrap_or(0));
     let rows = worst(checked, rows);
     // Measured columns come last, and only if something was measured.
     let has_channels = checked.scenario.network.admission.is_some();
@@ -144,9 +129,7 @@ fn worst<'a>(checked: &Checked, rows: Rows<Stream<'a>>) -> Rows<Stream<'a>> {
             let worst = s.record.worst.as_ref();
             worst.map(|packet| packet.released_at.since_start())
         })
-        .file("worst_seed", |s| {
-            s.record.worst.as_ref().map(|packet| packet.seed)
-        })
+        .file("worst_seed", |s| s.record.worst.as_ref().map(|packet| packet.seed))
         .file("worst_place", |s| {
             let worst = s.record.worst.as_ref();
             worst.map(|packet| checked.place_name(packet.responsible.0))
@@ -177,33 +160,15 @@ fn samples(rows: Rows<Stream<'_>>) -> Rows<Stream<'_>> {
     each(
         rows,
         [
-            ("samples_written", |s| {
-                s.record.samples.map(|own| own.written).into()
-            }),
-            ("samples_taken", |s| {
-                s.record.samples.map(|own| own.taken).into()
-            }),
-            ("samples_lost", |s| {
-                s.record.samples.map(|own| own.lost).into()
-            }),
-            ("samples_rejected", |s| {
-                s.record.samples.map(|own| own.rejected).into()
-            }),
-            ("samples_replaced", |s| {
-                s.record.samples.map(|own| own.replaced).into()
-            }),
-            ("samples_filtered", |s| {
-                s.record.samples.map(|own| own.filtered).into()
-            }),
-            ("samples_expired", |s| {
-                s.record.samples.map(|own| own.expired).into()
-            }),
-            ("samples_not_owed", |s| {
-                s.record.samples.map(|own| own.not_owed).into()
-            }),
-            ("samples_under_way", |s| {
-                s.record.samples.map(|own| own.under_way).into()
-            }),
+            ("samples_written", |s| s.record.samples.map(|own| own.written).into()),
+            ("samples_taken", |s| s.record.samples.map(|own| own.taken).into()),
+            ("samples_lost", |s| s.record.samples.map(|own| own.lost).into()),
+            ("samples_rejected", |s| s.record.samples.map(|own| own.rejected).into()),
+            ("samples_replaced", |s| s.record.samples.map(|own| own.replaced).into()),
+            ("samples_filtered", |s| s.record.samples.map(|own| own.filtered).into()),
+            ("samples_expired", |s| s.record.samples.map(|own| own.expired).into()),
+            ("samples_not_owed", |s| s.record.samples.map(|own| own.not_owed).into()),
+            ("samples_under_way", |s| s.record.samples.map(|own| own.under_way).into()),
         ],
     )
 }
@@ -212,9 +177,7 @@ fn channels(rows: Rows<Stream<'_>>) -> Rows<Stream<'_>> {
     each(
         rows,
         [
-            ("channel_granted_runs", |s| {
-                s.record.channel.map(|own| own.granted).into()
-            }),
+            ("channel_granted_runs", |s| s.record.channel.map(|own| own.granted).into()),
             ("channel_refused_runs", |s| {
                 let refused = s.record.channel.map(|own| own.refused);
                 refused.map(|own| own.iter().sum::<u64>()).into()
@@ -223,12 +186,8 @@ fn channels(rows: Rows<Stream<'_>>) -> Rows<Stream<'_>> {
                 let refusal = s.record.channel.and_then(|own| own.refusal());
                 refusal.map(Refusal::name).into()
             }),
-            ("channel_undecided_runs", |s| {
-                s.record.channel.map(|own| own.undecided).into()
-            }),
-            ("channel_wait_mean_ns", |s| {
-                s.record.channel.and_then(|own| own.wait_mean()).into()
-            }),
+            ("channel_undecided_runs", |s| s.record.channel.map(|own| own.undecided).into()),
+            ("channel_wait_mean_ns", |s| s.record.channel.and_then(|own| own.wait_mean()).into()),
             ("channel_wait_max_ns", |s| {
                 let granted = s.record.channel.filter(|own| own.granted > 0);
                 granted.map(|own| own.wait_max).into()
@@ -241,36 +200,16 @@ fn measured(rows: Rows<Stream<'_>>) -> Rows<Stream<'_>> {
     each(
         rows,
         [
-            ("measured_packets", |s| {
-                s.measured.unwrap_or_default().released.into()
-            }),
-            ("measured_lost_packets", |s| {
-                s.measured.unwrap_or_default().lost.into()
-            }),
-            ("measured_stalled_packets", |s| {
-                s.measured.unwrap_or_default().stalled.into()
-            }),
-            ("measured_outside_packets", |s| {
-                s.measured.unwrap_or_default().outside.into()
-            }),
-            ("measured_held_up_packets", |s| {
-                s.measured.unwrap_or_default().held_up.into()
-            }),
-            ("measured_missed_packets", |s| {
-                s.measured.unwrap_or_default().missed.into()
-            }),
-            ("measured_p50_ns", |s| {
-                s.measured.unwrap_or_default().p50.into()
-            }),
-            ("measured_p99_ns", |s| {
-                s.measured.unwrap_or_default().p99.into()
-            }),
-            ("measured_p999_ns", |s| {
-                s.measured.unwrap_or_default().p999.into()
-            }),
-            ("measured_max_ns", |s| {
-                s.measured.unwrap_or_default().max.into()
-            }),
+            ("measured_packets", |s| s.measured.unwrap_or_default().released.into()),
+            ("measured_lost_packets", |s| s.measured.unwrap_or_default().lost.into()),
+            ("measured_stalled_packets", |s| s.measured.unwrap_or_default().stalled.into()),
+            ("measured_outside_packets", |s| s.measured.unwrap_or_default().outside.into()),
+            ("measured_held_up_packets", |s| s.measured.unwrap_or_default().held_up.into()),
+            ("measured_missed_packets", |s| s.measured.unwrap_or_default().missed.into()),
+            ("measured_p50_ns", |s| s.measured.unwrap_or_default().p50.into()),
+            ("measured_p99_ns", |s| s.measured.unwrap_or_default().p99.into()),
+            ("measured_p999_ns", |s| s.measured.unwrap_or_default().p999.into()),
+            ("measured_max_ns", |s| s.measured.unwrap_or_default().max.into()),
             ("measured_missed_packets_with_stalls", |s| {
                 s.measured.unwrap_or_default().with_stalls.missed.into()
             }),
@@ -303,21 +242,15 @@ fn basis<'a>(checked: &Checked, rows: Rows<Stream<'a>>) -> Rows<Stream<'a>> {
             ("bound_basis", |s| word(s.assessment.bound)),
             ("only_if", |s| s.assessment.only_if.clone().into()),
             ("measured_basis", |s| word(s.assessment.measured)),
-            ("failed_column", |s| {
-                s.assessment.failed.map(Blamed::name).into()
-            }),
+            ("failed_column", |s| s.assessment.failed.map(Blamed::name).into()),
         ],
     );
     let blame = |s: &Stream<'_>| {
         let responsible = s.assessment.responsible;
         responsible.filter(|_| s.assessment.failed.is_some())
     };
-    rows.file("failed_place", |s| {
-        blame(s).map(|blame| checked.place_name(blame.place))
-    })
-    .file("failed_place_delay_ns", |s| {
-        blame(s).map(|blame| blame.delay)
-    })
+    rows.file("failed_place", |s| blame(s).map(|blame| checked.place_name(blame.place)))
+        .file("failed_place_delay_ns", |s| blame(s).map(|blame| blame.delay))
 }
 
 /// Returns one row per sending port.
@@ -327,11 +260,7 @@ pub fn ports(checked: &Checked) -> Table {
         .file("node", |port| checked.node_name(port.port.node))
         .file("port", |port| port.port.port)
         .file("peer", |port| checked.peer_name(port.port))
-        .file("rate_bps", |port| {
-            checked.scenario.network.links[port.link.index()]
-                .rate
-                .as_bps()
-        })
+        .file("rate_bps", |port| checked.scenario.network.links[port.link.index()].rate.as_bps())
         .file("utilization_ratio", |port| port.utilization(observed));
     let rows = each(
         rows,
@@ -354,15 +283,11 @@ pub fn nodes(checked: &Checked) -> Table {
     let rows = Table::of(&checked.results.record.nodes)
         .file("node", |node| checked.node_name(node.node))
         .file("kind", |node| checked.kind_name(node.node))
-        .file("stack_utilization_ratio", |node| {
-            node.stack_utilization(observed)
-        });
+        .file("stack_utilization_ratio", |node| node.stack_utilization(observed));
     each(
         rows,
         [
-            ("stack_queue_max_packets", |node| {
-                node.stack_queue_max.into()
-            }),
+            ("stack_queue_max_packets", |node| node.stack_queue_max.into()),
             ("stack_dropped_packets", |node| node.stack_dropped.into()),
             ("in_stack_packets", |node| node.in_stack.into()),
             ("released_packets", |node| node.released.into()),
@@ -388,9 +313,7 @@ fn of_streams<'a, T, I: IntoIterator<Item = T>>(
     });
     Table::of(rows)
         .file("flow", |(stream, _)| &stream.flow.name)
-        .file("listener", |(stream, _)| {
-            checked.node_name(stream.record.listener_id())
-        })
+        .file("listener", |(stream, _)| checked.node_name(stream.record.listener_id()))
 }
 
 /// Returns one row per non-empty bin of each stream's latency distribution.
@@ -420,9 +343,7 @@ pub fn buckets(checked: &Checked) -> Table {
 pub fn transfers(checked: &Checked) -> Table {
     of_streams(checked, |stream| stream.record.transfers.clone())
         .file("started_at_ns", |(_, of)| of.started_at.since_start())
-        .file("finished_at_ns", |(_, of)| {
-            of.finished_at.map(Instant::since_start)
-        })
+        .file("finished_at_ns", |(_, of)| of.finished_at.map(Instant::since_start))
         .file("delivered_bytes", |(_, of)| of.delivered.get())
         .file("resent_packets", |(_, of)| of.retransmissions)
         .file("timeouts", |(_, of)| of.timeouts)

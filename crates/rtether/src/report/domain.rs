@@ -40,9 +40,7 @@ impl<'a> Domain<'a> {
     /// Returns all collision domains in the order of the record.
     pub fn all(network: &Network, record: &'a Record) -> Vec<Self> {
         let domains = record.media.iter();
-        domains
-            .map(|medium| Self::new(network, record, medium))
-            .collect()
+        domains.map(|medium| Self::new(network, record, medium)).collect()
     }
 
     fn new(network: &Network, record: &'a Record, medium: &'a MediumRecord) -> Self {
@@ -74,12 +72,7 @@ impl<'a> Domain<'a> {
         let ports = ports
             .filter(|port| medium.ports.contains(&port.port) && !is_hub(port.port.node))
             .collect();
-        Self {
-            record: medium,
-            hubs,
-            links,
-            ports,
-        }
+        Self { record: medium, hubs, links, ports }
     }
 
     /// Returns the names of the hubs, or of the two ends of the link.
@@ -132,21 +125,12 @@ impl<'a> Domain<'a> {
     /// few frames still waiting for their next attempt at the end of a run count as having made it.
     pub fn attempts(&self) -> Vec<Attempts> {
         let collisions = &self.record.collisions;
-        let at_once = self
-            .sent()
-            .saturating_sub(self.access().sent_after_collision);
+        let at_once = self.sent().saturating_sub(self.access().sent_after_collision);
         let mut made = at_once + collisions.first().copied().unwrap_or(0);
-        let used = collisions
-            .iter()
-            .rposition(|&count| count > 0)
-            .map_or(0, |last| last + 1);
+        let used = collisions.iter().rposition(|&count| count > 0).map_or(0, |last| last + 1);
         let numbered = (1..).zip(&collisions[..used]);
         let attempts = numbered.map(|(number, &collided)| {
-            let all = Attempts {
-                number,
-                made: made.max(collided),
-                collided,
-            };
+            let all = Attempts { number, made: made.max(collided), collided };
             made = collided;
             all
         });
@@ -203,35 +187,23 @@ mod tests {
         let ends = [0, 1].map(|node| PortId::first(NodeId(node)));
         let network = Network {
             nodes: vec![node("a"), node("b")],
-            links: vec![Link {
-                duplex: Duplex::Half,
-                ..Link::new(ends, BitRate::from_mbps(10))
-            }],
+            links: vec![Link { duplex: Duplex::Half, ..Link::new(ends, BitRate::from_mbps(10)) }],
             ..Network::default()
         };
         let record = Record {
-            media: vec![MediumRecord {
-                ports: ends.to_vec(),
-                ..MediumRecord::default()
-            }],
+            media: vec![MediumRecord { ports: ends.to_vec(), ..MediumRecord::default() }],
             ..Record::default()
         };
         let domains = Domain::all(&network, &record);
         assert_eq!(domains[0].name(&network), "a - b");
-        assert_eq!(
-            (&domains[0].links[..], domains[0].hubs.len()),
-            (&[LinkId(0)][..], 0)
-        );
+        assert_eq!((&domains[0].links[..], domains[0].hubs.len()), (&[LinkId(0)][..], 0));
         assert_eq!(domains[0].collisions_per_frame(), None);
         assert!(domains[0].attempts().is_empty());
     }
 
     #[test]
     fn attempts_follow_collisions() {
-        let medium = MediumRecord {
-            collisions: vec![40, 10, 2, 0, 0],
-            ..MediumRecord::default()
-        };
+        let medium = MediumRecord { collisions: vec![40, 10, 2, 0, 0], ..MediumRecord::default() };
         let port = PortRecord {
             port: rtether_model::network::PortId::first(NodeId(0)),
             link: LinkId(0),
@@ -244,24 +216,14 @@ mod tests {
             busy: rtether_model::quantity::Duration::ZERO,
             backlog_max: rtether_model::quantity::Bytes::ZERO,
             queues: Vec::new(),
-            access: Some(AccessRecord {
-                sent_after_collision: 30,
-                ..AccessRecord::default()
-            }),
+            access: Some(AccessRecord { sent_after_collision: 30, ..AccessRecord::default() }),
         };
-        let domain = Domain {
-            record: &medium,
-            hubs: Vec::new(),
-            links: Vec::new(),
-            ports: vec![&port],
-        };
+        let domain =
+            Domain { record: &medium, hubs: Vec::new(), links: Vec::new(), ports: vec![&port] };
         // 70 succeeded at the first attempt and 40 first attempts collided; then 40 second ones, 10
         // third ones.
-        let made: Vec<(u32, u64, u64)> = domain
-            .attempts()
-            .iter()
-            .map(|a| (a.number, a.made, a.collided))
-            .collect();
+        let made: Vec<(u32, u64, u64)> =
+            domain.attempts().iter().map(|a| (a.number, a.made, a.collided)).collect();
         assert_eq!(made, [(1, 110, 40), (2, 40, 10), (3, 10, 2)]);
         assert_eq!(domain.collisions_per_frame(), Some(0.52));
     }

@@ -92,11 +92,7 @@ pub fn failures(loaded: &Loaded, checked: &Checked) -> Vec<Finding> {
         let span = loaded.places.flows.get(flow).copied();
         let place = span.and_then(|span| Place::of(&loaded.sources, span, ""));
         Some(Finding {
-            severity: if verdict.is_failure() {
-                Severity::Error
-            } else {
-                Severity::Warning
-            },
+            severity: if verdict.is_failure() { Severity::Error } else { Severity::Warning },
             code: verdict.name(),
             message: format!("{}: {}", checked.stream_name(&stream), reasons(&stream)),
             places: place.into_iter().collect(),
@@ -134,12 +130,8 @@ fn helped(checked: &Checked, stream: &Stream<'_>) -> Vec<(String, Replacement)> 
 /// contradictions, an early end. A check that is not met has a case that is not held.
 fn further(checked: &Checked) -> Vec<Case> {
     let suite = &checked.scenario.name;
-    let case = |name: String, outcome| Case {
-        class: suite.clone(),
-        name,
-        outcome,
-        output: String::new(),
-    };
+    let case =
+        |name: String, outcome| Case { class: suite.clone(), name, outcome, output: String::new() };
     let mut cases: Vec<Case> = checked
         .sums()
         .into_iter()
@@ -474,13 +466,8 @@ pub fn junit_of(name: &str, suites: Vec<Suite>) -> String {
     let all = all.attr("tests", sum(|own| own.tests));
     let all = all.attr("failures", sum(|own| own.failures));
     let all = all.attr("errors", sum(|own| own.errors));
-    let all: Markup = all
-        .children(suites.into_iter().map(|own| own.element))
-        .into();
-    format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{}\n",
-        all.as_str()
-    )
+    let all: Markup = all.children(suites.into_iter().map(|own| own.element)).into();
+    format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{}\n", all.as_str())
 }
 
 impl Case {

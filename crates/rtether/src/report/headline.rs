@@ -26,21 +26,13 @@ fn runs(results: &Results, varied: &Varied) -> String {
 impl Checked {
     /// Returns where most of the time is spent: `62 % of it in the driver queue of bay01.ct2`.
     pub fn blame(&self, stream: &Stream<'_>) -> Option<String> {
-        let Blame {
-            column,
-            place,
-            delay,
-            of,
-        } = stream.assessment.responsible?;
+        let Blame { column, place, delay, of } = stream.assessment.responsible?;
         let share = text::percent(text::share(delay, of));
         let whole = match column {
             Column::Bound => "the bound",
             Column::Simulated | Column::Measured => "it",
         };
-        Some(format!(
-            "{share} of {whole} in the {}",
-            self.place_name(place)
-        ))
+        Some(format!("{share} of {whole} in the {}", self.place_name(place)))
     }
 
     /// Returns where the worst simulated packet spent most of its time, in the same form.
@@ -58,20 +50,13 @@ impl Checked {
 
     /// Returns what the words of the verdict rest on.
     fn basis(&self) -> Basis {
-        Basis {
-            proved: self.assumed.condition(),
-            held: runs(&self.results, &self.varied),
-        }
+        Basis { proved: self.assumed.condition(), held: runs(&self.results, &self.varied) }
     }
 
     /// Returns what the verdict rests on: counts per standing, and the worst stream.
     pub fn said(&self) -> String {
         let counts = self.counts();
-        let partial = if self.results.partial {
-            " The results are partial."
-        } else {
-            ""
-        };
+        let partial = if self.results.partial { " The results are partial." } else { "" };
         let rest = [
             self.sums_words(),
             self.measured_words(),
@@ -121,10 +106,7 @@ impl Checked {
             both.is_some_and(|(found, deadline)| found.latency > deadline)
         };
         let late = self.streams().filter(is_late).count();
-        format!(
-            " Adversary: {}, {late} beyond their deadline.",
-            search.words()
-        )
+        format!(" Adversary: {}, {late} beyond their deadline.", search.words())
     }
 
     /// Returns how many bounds are no proof unless nothing is dropped, and where, as a sentence.
@@ -155,10 +137,7 @@ impl Checked {
         };
         match self.streams().filter(is_ignored).count() {
             0 => String::new(),
-            count => format!(
-                " The deadline of {} is not judged.",
-                text::plural(count, "stream")
-            ),
+            count => format!(" The deadline of {} is not judged.", text::plural(count, "stream")),
         }
     }
 
@@ -177,9 +156,7 @@ impl Checked {
             let over = text::time(max - deadline);
             let limit = text::time(deadline);
             let blame = blame();
-            return Some(format!(
-                "Worst: {name} exceeds its deadline {limit} by {over}{blame}"
-            ));
+            return Some(format!("Worst: {name} exceeds its deadline {limit} by {over}{blame}"));
         }
         match assessment.verdict {
             Verdict::Lost if is_elsewhere => {
@@ -187,9 +164,7 @@ impl Checked {
             }
             Verdict::Lost => {
                 let (dropped, released) = (stream.record.dropped, stream.record.released);
-                Some(format!(
-                    "Worst: {name} lost {dropped} of {released} packets"
-                ))
+                Some(format!("Worst: {name} lost {dropped} of {released} packets"))
             }
             Verdict::Late | Verdict::NotProved => {
                 let reason = assessment.reasons.first()?;
@@ -208,9 +183,7 @@ impl Checked {
                 let share = text::percent(text::share(max, deadline));
                 let (max, limit) = (text::time(max), text::time(deadline));
                 let blame = blame();
-                Some(format!(
-                    "Closest: {name} took up to {max} of {limit} ({share}){blame}"
-                ))
+                Some(format!("Closest: {name} took up to {max} of {limit} ({share}){blame}"))
             }
         }
     }

@@ -3,10 +3,7 @@
 //! Times are nanoseconds, exact to the picosecond below 2.4 hours and rounded down to a nanosecond
 //! above. Columns that were not requested are `null`.
 
-#![allow(
-    non_camel_case_types,
-    reason = "the type of a member of `object` has the member's name"
-)]
+#![allow(non_camel_case_types, reason = "the type of a member of `object` has the member's name")]
 
 use std::io::{self, Write};
 use std::sync::LazyLock;
@@ -112,23 +109,11 @@ impl Serialize for Document<'_> {
             map.serialize_entry("assumed", &checked.assumed.json(&checked.scenario))?;
         }
         map.serialize_entry("help", &help(checked))?;
-        let flows = || {
-            checked.streams().map(|stream| Flow {
-                checked,
-                stream,
-                options,
-            })
-        };
+        let flows = || checked.streams().map(|stream| Flow { checked, stream, options });
         map.serialize_entry("flows", &Each(flows))?;
         let ports = || record.ports.iter().map(|p| port(checked, p, observed));
         map.serialize_entry("ports", &Each(ports))?;
-        let nodes = || {
-            record.nodes.iter().map(|record| Node {
-                checked,
-                record,
-                observed,
-            })
-        };
+        let nodes = || record.nodes.iter().map(|record| Node { checked, record, observed });
         map.serialize_entry("nodes", &Each(nodes))?;
         let media = || domains.iter().map(|d| shared::medium(checked, d, observed));
         map.serialize_entry("media", &Each(media))?;
@@ -284,11 +269,7 @@ struct Flow<'a> {
 
 impl Serialize for Flow<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self {
-            checked,
-            stream,
-            options,
-        } = self;
+        let Self { checked, stream, options } = self;
         let mut map = serializer.serialize_map(None)?;
         for (name, _, text) in MEMBERS {
             map.serialize_entry(name, &text(checked, stream))?;

@@ -41,9 +41,8 @@ fn rows(checked: &Checked) -> Vec<Row<'_>> {
             stream,
             found,
         });
-        let mut own: Vec<Row<'_>> = found
-            .filter(|row| row.found.latency.count + row.found.released > 0)
-            .collect();
+        let mut own: Vec<Row<'_>> =
+            found.filter(|row| row.found.latency.count + row.found.released > 0).collect();
         own.sort_by_key(|row| std::cmp::Reverse(row.max()));
         rows.extend(own);
     }
@@ -56,12 +55,8 @@ pub fn table(checked: &Checked) -> Table {
         .both("stage", "stage", |row| row.stage)
         .shown("flow", |row| checked.stream_name(&row.stream))
         .file("flow", |row| row.stream.flow.name.clone())
-        .file("listener", |row| {
-            checked.node_name(row.stream.record.listener_id())
-        })
-        .number("packets", "delivered_packets", |row| {
-            row.found.latency.count
-        })
+        .file("listener", |row| checked.node_name(row.stream.record.listener_id()))
+        .number("packets", "delivered_packets", |row| row.found.latency.count)
         .number("missing", "missing_packets", |row| row.found.missing())
         .rank(2)
         .number("late", "late_packets", |row| row.found.late)

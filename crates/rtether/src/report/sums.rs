@@ -62,9 +62,8 @@ impl Summed {
         // After a failure a flow may be absent.
         let streams: Option<Vec<Stream<'_>>> = sum.flows.iter().map(find).collect();
         let streams = streams.unwrap_or_default();
-        let simulated = observed(&streams, sum.max, simulated_max, |stream| {
-            stream.record.delivered
-        });
+        let simulated =
+            observed(&streams, sum.max, simulated_max, |stream| stream.record.delivered);
         let bound = if let Some(analysis) = &checked.analysis {
             let conditions = streams.iter();
             let conditions = conditions.filter_map(|stream| analysis.condition(stream.index));
@@ -75,21 +74,15 @@ impl Summed {
         };
         let measured = if checked.has_measured() {
             observed(&streams, sum.max, measured_max, |stream| {
-                stream
-                    .measured
-                    .map_or(0, |measured| measured.released - measured.lost)
+                stream.measured.map_or(0, |measured| measured.released - measured.lost)
             })
         } else {
             Added::default()
         };
         let columns = [(Column::Simulated, simulated), (Column::Measured, measured)];
-        let mut late = columns
-            .iter()
-            .filter(|(_, sum)| sum.standing == Standing::Late);
+        let mut late = columns.iter().filter(|(_, sum)| sum.standing == Standing::Late);
         let failed = late.next().map(|(column, _)| *column);
-        let is_open = columns
-            .iter()
-            .any(|(_, sum)| sum.standing == Standing::NoAnswer);
+        let is_open = columns.iter().any(|(_, sum)| sum.standing == Standing::NoAnswer);
         let value = match failed {
             Some(Column::Measured) => measured.value,
             Some(Column::Simulated | Column::Bound) | None => simulated.value,
@@ -156,11 +149,7 @@ fn responsible(
     of: Duration,
 ) -> Option<Responsible> {
     let is_measured = failed == Some(Column::Measured);
-    let value = if is_measured {
-        measured_max
-    } else {
-        simulated_max
-    };
+    let value = if is_measured { measured_max } else { simulated_max };
     let delay = |stream: &&Stream<'_>| value(stream);
     let stream = streams.iter().rev().max_by_key(delay)?;
     let worst = stream.record.worst.as_ref().filter(|_| !is_measured);

@@ -56,13 +56,8 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Self; 5] = [
-        Self::InService,
-        Self::Ahead,
-        Self::Higher,
-        Self::Collision,
-        Self::Earlier,
-    ];
+    pub const ALL: [Self; 5] =
+        [Self::InService, Self::Ahead, Self::Higher, Self::Collision, Self::Earlier];
 
     /// Returns what it means.
     pub const fn meaning(self) -> &'static str {

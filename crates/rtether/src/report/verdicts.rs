@@ -88,11 +88,7 @@ pub struct Verdicts<'a> {
 
 impl<'a> From<&'a Checked> for Verdicts<'a> {
     fn from(checked: &'a Checked) -> Self {
-        Self {
-            checked,
-            all: false,
-            json: json::Options::default(),
-        }
+        Self { checked, all: false, json: json::Options::default() }
     }
 }
 
@@ -169,19 +165,12 @@ fn help(checked: &Checked, width: Option<u16>) -> Vec<Part> {
 /// Returns a row per stream, or per class if there are many streams.
 fn table(checked: &Checked, all: bool) -> Table {
     let columns = COLUMNS.iter().enumerate();
-    let rows = columns.fold(
-        Table::of(rows(checked, all)),
-        |rows, (index, &(title, rank, _))| {
-            let cell = |row: &Row| Some(row[index].clone()).filter(|cell| !cell.is_empty());
-            let rows = if is_text(index) {
-                rows.shown(title, cell)
-            } else {
-                rows.amount(title, cell)
-            };
-            let rows = rows.rank(rank);
-            if index == 0 { rows } else { rows.optional() }
-        },
-    );
+    let rows = columns.fold(Table::of(rows(checked, all)), |rows, (index, &(title, rank, _))| {
+        let cell = |row: &Row| Some(row[index].clone()).filter(|cell| !cell.is_empty());
+        let rows = if is_text(index) { rows.shown(title, cell) } else { rows.amount(title, cell) };
+        let rows = rows.rank(rank);
+        if index == 0 { rows } else { rows.optional() }
+    });
     rows.done()
 }
 
@@ -190,8 +179,7 @@ fn rows(checked: &Checked, all: bool) -> Vec<Row> {
     let mut rows: Vec<Row> = if all || streams <= MOST_STREAMS {
         let order = checked.worst_first();
         let rows = order.into_iter();
-        rows.map(|index| stream_row(checked, &checked.stream(index)))
-            .collect()
+        rows.map(|index| stream_row(checked, &checked.stream(index))).collect()
     } else {
         let groups = checked.groups();
         let rows = groups.iter();
@@ -216,15 +204,11 @@ fn stream_row(checked: &Checked, stream: &Stream<'_>) -> Row {
         String::new(),
         stream.bound.map_or_else(String::new, time),
         word(stream.assessment.bound),
-        stream
-            .statistical
-            .map_or_else(String::new, |said| said.words()),
+        stream.statistical.map_or_else(String::new, |said| said.words()),
         time_or_dash(record.quantile(1, 2)),
         time_or_dash(record.quantile(999, 1_000)),
         time_or_dash(stream.max()),
-        stream
-            .found
-            .map_or_else(String::new, |found| time(found.latency)),
+        stream.found.map_or_else(String::new, |found| time(found.latency)),
         live(stream, |measured| measured.p50),
         live(stream, |measured| measured.p99),
         live(stream, |measured| measured.p999),
@@ -289,10 +273,7 @@ fn group_row(checked: &Checked, group: &Group) -> Row {
         channel(all_channels(streams()).as_ref()),
         least(&|s| s.flow.deadline),
         least(&|s| s.assessment.margin),
-        streams()
-            .map(|s| s.record.delivered)
-            .sum::<u64>()
-            .to_string(),
+        streams().map(|s| s.record.delivered).sum::<u64>().to_string(),
         streams().map(|s| s.record.dropped).sum::<u64>().to_string(),
         missed(streams()),
         shout(worst_standing(streams().map(|s| s.standing()))),
@@ -303,11 +284,7 @@ fn group_row(checked: &Checked, group: &Group) -> Row {
 
 /// Returns the class name, or a placeholder for flows without a class.
 pub fn class_name(class: &str) -> &str {
-    if class.is_empty() {
-        "(no class)"
-    } else {
-        class
-    }
+    if class.is_empty() { "(no class)" } else { class }
 }
 
 /// Returns a name without control characters, so that it cannot act as a terminal command,
@@ -351,10 +328,7 @@ fn colored_line(line: &str, place: usize) -> String {
         "no-answer" => "33",
         _ => return line.to_owned(),
     };
-    format!(
-        "{head}\u{1b}[{color}m{word}\u{1b}[0m{}",
-        &tail[word.len()..]
-    )
+    format!("{head}\u{1b}[{color}m{word}\u{1b}[0m{}", &tail[word.len()..])
 }
 
 /// Returns the busiest links and nodes, and the verdict in words, in lines of limited width.

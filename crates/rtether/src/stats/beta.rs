@@ -50,9 +50,7 @@ impl Beta {
         let (low, high) = (self.end(-1.0), self.end(1.0));
         let width = (high - low) / f64::from(PANELS);
         let start = |panel: u32| low + width * f64::from(panel);
-        let total: f64 = (0..PANELS)
-            .map(|panel| self.mass(start(panel), start(panel + 1)))
-            .sum();
+        let total: f64 = (0..PANELS).map(|panel| self.mass(start(panel), start(panel + 1))).sum();
         let mut missing = p * total;
         let mut from = low;
         for panel in 0..PANELS {
@@ -68,10 +66,7 @@ impl Beta {
         // x = m e^u / (1 + m (e^u - 1)), where m is the peak.
         let mean = a / (a + b);
         let value = mean * exp(at) / (1.0 + mean * expm1(at));
-        Quantile {
-            value: value.clamp(0.0, 1.0),
-            odds,
-        }
+        Quantile { value: value.clamp(0.0, 1.0), odds }
     }
 
     /// Returns the log of the density relative to the peak, at `u` logits from the peak.

@@ -94,33 +94,18 @@ impl Ratio {
         let value = if count > 0.0 { sum / count } else { 0.0 };
         let units = real_len(pairs.len());
         let moment = |power: i32| {
-            let powers = pairs
-                .iter()
-                .map(|(sum, count)| (sum - value * count).powi(power));
+            let powers = pairs.iter().map(|(sum, count)| (sum - value * count).powi(power));
             powers.sum::<f64>() / units
         };
         let (second, third) = (moment(2), moment(3));
         let error = libm::sqrt(units * units / (units - 1.0) * second) / count;
-        let skewness = if second > 0.0 {
-            third / (second * libm::sqrt(second))
-        } else {
-            0.0
-        };
-        Self {
-            value,
-            error,
-            skewness,
-            count,
-        }
+        let skewness = if second > 0.0 { third / (second * libm::sqrt(second)) } else { 0.0 };
+        Self { value, error, skewness, count }
     }
 
     /// Returns the design effect, if single packets have this variance.
     fn design(&self, variance: f64) -> f64 {
-        if variance > 0.0 {
-            self.error * self.error * self.count / variance
-        } else {
-            0.0
-        }
+        if variance > 0.0 { self.error * self.error * self.count / variance } else { 0.0 }
     }
 }
 
@@ -128,11 +113,7 @@ impl Sample {
     /// Joins the units of streams of one scenario; `deviation` is that of all their latencies.
     pub(crate) fn new(spreads: &[&Spread], deviation: Option<Duration>) -> Result<Self, Needs> {
         let first = spreads.first().ok_or(Needs::Runs)?;
-        let most = spreads
-            .iter()
-            .map(|own| own.units().len())
-            .max()
-            .unwrap_or(0);
+        let most = spreads.iter().map(|own| own.units().len()).max().unwrap_or(0);
         let units: Vec<Together> = (0..most).map(|at| Together::of(spreads, at)).collect();
         let mean = Ratio::of(units.iter().map(|unit| (unit.sum, unit.delivered)));
         let deviation = deviation.map_or(0.0, |time| ps(time.as_ps().into()));
@@ -165,13 +146,8 @@ impl Sample {
         let units: Vec<Together> = units.collect();
         let deviation = ps(deviation.as_ps().into());
         let mean = Ratio::of(units.iter().map(|unit| (unit.sum, unit.delivered)));
-        let sample = Self {
-            units,
-            kind: Kind::Batches,
-            runs: 1,
-            mean,
-            variance: deviation * deviation,
-        };
+        let sample =
+            Self { units, kind: Kind::Batches, runs: 1, mean, variance: deviation * deviation };
         sample.is_enough().then_some(sample)
     }
 
@@ -234,11 +210,7 @@ impl Sample {
         // The edge of the coarse bin whose share above is the nearer one.
         let [low, high] = [bin, bin + 1].map(|bin| self.exceed(bin));
         let far = |share: f64| libm::fabs(libm::log(share.max(1e-12) / above));
-        let nearer = if far(low.value) <= far(high.value) {
-            low
-        } else {
-            high
-        };
+        let nearer = if far(low.value) <= far(high.value) { low } else { high };
         let design = self.of_rare(&nearer);
         let t = student_quantile(self.freedom(), TAIL);
         let half = t * libm::sqrt(design * above * (1.0 - above) / self.mean.count);
@@ -256,11 +228,7 @@ impl Sample {
     /// Returns the share of packets in a coarse bin or above.
     fn exceed(&self, bin: usize) -> Ratio {
         let above = |unit: &Together| unit.parts.iter().map(|own| own.at_least(bin)).sum();
-        Ratio::of(
-            self.units
-                .iter()
-                .map(|unit| (real(above(unit)), unit.delivered)),
-        )
+        Ratio::of(self.units.iter().map(|unit| (real(above(unit)), unit.delivered)))
     }
 
     /// Returns the interval of the miss ratio with this probability in each tail; `None` if nothing
@@ -280,11 +248,7 @@ impl Sample {
     fn of_rare(&self, event: &Ratio) -> f64 {
         let own = event.design(event.value * (1.0 - event.value));
         let latency = self.mean.design(self.variance);
-        let events = if own > 0.0 {
-            event.value * event.count / own
-        } else {
-            0.0
-        };
+        let events = if own > 0.0 { event.value * event.count / own } else { 0.0 };
         (own + (latency - own).max(0.0) * FEW / (FEW + events)).max(1.0)
     }
 
@@ -325,16 +289,8 @@ fn wilson(ratio: f64, packets: f64, t: f64) -> (f64, f64) {
     let half = t * libm::sqrt((ratio * (1.0 - ratio) + square / 4.0) / packets);
     let end = |end: f64| (end / (1.0 + square)).clamp(0.0, 1.0);
     // No miss and nothing but misses are ends themselves, but for rounding.
-    let low = if ratio <= 0.0 {
-        0.0
-    } else {
-        end(middle - half)
-    };
-    let high = if ratio >= 1.0 {
-        1.0
-    } else {
-        end(middle + half)
-    };
+    let low = if ratio <= 0.0 { 0.0 } else { end(middle - half) };
+    let high = if ratio >= 1.0 { 1.0 } else { end(middle + half) };
     (low, high)
 }
 
@@ -350,10 +306,7 @@ fn parts(share: f64) -> u64 {
     (share.clamp(0.0, 1.0) * real(PARTS)) as u64
 }
 
-#[allow(
-    clippy::cast_possible_truncation,
-    reason = "an estimate is rounded to a nanosecond"
-)]
+#[allow(clippy::cast_possible_truncation, reason = "an estimate is rounded to a nanosecond")]
 fn from_ps(ps: f64) -> Duration {
     Duration::from_ns(libm::round(ps / 1e3) as i64)
 }

@@ -135,10 +135,7 @@ fn limits_are_in_order() {
             let hits = trials / 16 * part;
             let (low, high) = clopper_pearson(hits, trials).unwrap();
             let ratio = to_f64(hits) / to_f64(trials);
-            assert!(
-                low <= ratio && ratio <= high,
-                "{hits} of {trials}: {low} {high}"
-            );
+            assert!(low <= ratio && ratio <= high, "{hits} of {trials}: {low} {high}");
             assert!(last.0 <= low && last.1 <= high, "{hits} of {trials}");
             last = (low, high);
         }
@@ -148,11 +145,7 @@ fn limits_are_in_order() {
 #[test]
 fn quantiles_of_student() {
     for &(freedom, known) in STUDENT {
-        assert_near(
-            student_quantile(to_f64(freedom), 0.025),
-            known,
-            (freedom, 0),
-        );
+        assert_near(student_quantile(to_f64(freedom), 0.025), known, (freedom, 0));
     }
 }
 
@@ -186,15 +179,9 @@ fn upper_limits_by_hand() {
 fn clopper_pearson_against_known_values() {
     // No hit in 100: upper limit 1 - 0.025^(1/100) = 0.036217; 5 of 100: 0.016432 to 0.112835.
     let (low, high) = clopper_pearson(0, 100).unwrap();
-    assert!(
-        low.abs() < 1e-12 && (high - 0.036_217).abs() < 1e-5,
-        "{low} {high}"
-    );
+    assert!(low.abs() < 1e-12 && (high - 0.036_217).abs() < 1e-5, "{low} {high}");
     let (low, high) = clopper_pearson(5, 100).unwrap();
-    assert!(
-        (low - 0.016_432).abs() < 1e-5 && (high - 0.112_835).abs() < 1e-5,
-        "{low} {high}"
-    );
+    assert!((low - 0.016_432).abs() < 1e-5 && (high - 0.112_835).abs() < 1e-5, "{low} {high}");
     assert!(clopper_pearson(100, 100).is_some_and(|(_, high)| high > 0.999));
     assert_eq!(clopper_pearson(0, 0), None);
 }

@@ -56,15 +56,8 @@ impl Plan {
         // A power of two, so that units consist of whole batches.
         let batches = 1_u64 << batches.max(1).ilog2();
         let is_steady = scenario.stages.is_empty()
-            && scenario
-                .flows
-                .iter()
-                .all(|flow| is_steady(flow, run.warmup));
-        let kind = if is_steady && !draws_once(scenario) {
-            Kind::Batches
-        } else {
-            Kind::Runs
-        };
+            && scenario.flows.iter().all(|flow| is_steady(flow, run.warmup));
+        let kind = if is_steady && !draws_once(scenario) { Kind::Batches } else { Kind::Runs };
         Self {
             kind,
             batches,
@@ -111,24 +104,16 @@ fn draws_once(scenario: &Scenario) -> bool {
     let is_drawn = |flow: &Flow| match flow.traffic {
         Traffic::Periodic { phase, .. } => phase == Phase::Random,
         Traffic::Flood { .. } => true,
-        Traffic::Sporadic {
-            min_gap, mean_gap, ..
-        } => min_gap == mean_gap,
+        Traffic::Sporadic { min_gap, mean_gap, .. } => min_gap == mean_gap,
         Traffic::Poisson { .. } | Traffic::Adaptive { .. } | Traffic::Bulk(_) => false,
     };
     let is_regular =
         |flow: &Flow| is_drawn(flow) || matches!(flow.traffic, Traffic::Periodic { .. });
     let network = &scenario.network;
-    let regular = scenario
-        .flows
-        .iter()
-        .filter(|flow| is_regular(flow))
-        .count();
+    let regular = scenario.flows.iter().filter(|flow| is_regular(flow)).count();
     let meets = regular > 1 || !network.access.is_empty();
     let smooths = network.iter_nodes().any(|(id, _)| {
-        let layer = network
-            .end_station(id)
-            .and_then(|station| station.layer.as_ref());
+        let layer = network.end_station(id).and_then(|station| station.layer.as_ref());
         layer.is_some_and(|layer| layer.smoother.is_some())
     });
     let unknown = network.has_unknown();
@@ -192,8 +177,7 @@ impl Unit {
         if self.bins.is_empty() {
             self.first = bin;
         } else if bin < self.first {
-            self.bins
-                .splice(0..0, core::iter::repeat_n(0, self.first - bin));
+            self.bins.splice(0..0, core::iter::repeat_n(0, self.first - bin));
             self.first = bin;
         }
         let at = bin - self.first;

@@ -15,25 +15,13 @@ use super::study::Study;
 /// Schema of the JSON document.
 const SCHEMA: &str = "rtether.sweep/1";
 /// What is looked at over all points, of what a point says of a group.
-const MEASURES: [&str; 5] = [
-    "delay_max_ns",
-    "delay_p99_ns",
-    "delay_mean_ns",
-    "miss_ratio",
-    "deadline_used",
-];
+const MEASURES: [&str; 5] =
+    ["delay_max_ns", "delay_p99_ns", "delay_mean_ns", "miss_ratio", "deadline_used"];
 /// That which people are shown.
 const SHOWN: &str = "delay_max_ns";
 /// Shares of quantiles, in hundredths, with their names.
-const QUANTILES: [(u64, &str); 7] = [
-    (0, "min"),
-    (5, "p5"),
-    (25, "p25"),
-    (50, "p50"),
-    (75, "p75"),
-    (95, "p95"),
-    (100, "max"),
-];
+const QUANTILES: [(u64, &str); 7] =
+    [(0, "min"), (5, "p5"), (25, "p25"), (50, "p50"), (75, "p75"), (95, "p95"), (100, "max")];
 /// Values of a parameter that are looked at one by one; more are put into classes of equal size.
 const MOST_VALUES: usize = 16;
 const CLASSES: usize = 10;
@@ -81,15 +69,8 @@ impl Answer {
             Err(error) => Err(format!("the result of {point:?} is none: {error}")),
         };
         Ok(Self {
-            paths: study
-                .parameters
-                .iter()
-                .map(|one| one.path.clone())
-                .collect(),
-            points: results
-                .into_iter()
-                .map(parse)
-                .collect::<Result<_, String>>()?,
+            paths: study.parameters.iter().map(|one| one.path.clone()).collect(),
+            points: results.into_iter().map(parse).collect::<Result<_, String>>()?,
         })
     }
 
@@ -151,10 +132,8 @@ impl Answer {
         let mut all = Vec::new();
         for (group, measure, column) in self.columns() {
             for (index, path) in self.paths.iter().enumerate() {
-                let values: Vec<&str> = column
-                    .iter()
-                    .map(|(point, _)| &*point.values[index].1)
-                    .collect();
+                let values: Vec<&str> =
+                    column.iter().map(|(point, _)| &*point.values[index].1).collect();
                 let numbers: Vec<f64> = column.iter().map(|(_, number)| *number).collect();
                 let order = in_order(&values);
                 all.push(Effect {
@@ -171,10 +150,7 @@ impl Answer {
     }
 
     fn refused(&self) -> usize {
-        let refused = self
-            .points
-            .iter()
-            .filter(|(_, document)| !document["refused"].is_null());
+        let refused = self.points.iter().filter(|(_, document)| !document["refused"].is_null());
         refused.count()
     }
 
@@ -193,27 +169,18 @@ impl Answer {
         let rows = self.points.iter().flat_map(|(point, document)| {
             let groups = document["groups"].as_array().cloned();
             let groups = groups.unwrap_or_else(|| vec![Value::Null]);
-            groups
-                .into_iter()
-                .map(move |group| (point, document, group))
+            groups.into_iter().map(move |group| (point, document, group))
         });
         let mut table = Table::of(rows.collect::<Vec<_>>());
         for (index, path) in self.paths.iter().enumerate() {
-            table = table.file(path.clone(), move |(point, ..)| {
-                point.values[index].1.clone()
-            });
+            table = table.file(path.clone(), move |(point, ..)| point.values[index].1.clone());
         }
         table = table
             .file("seed", |(point, ..)| point.seed)
             .file("conclusion", |(_, document, _)| {
-                document["conclusion"]
-                    .as_str()
-                    .unwrap_or("refused")
-                    .to_owned()
+                document["conclusion"].as_str().unwrap_or("refused").to_owned()
             })
-            .file("group", |(.., group)| {
-                group["name"].as_str().map(str::to_owned)
-            });
+            .file("group", |(.., group)| group["name"].as_str().map(str::to_owned));
         let counts = ["released_packets", "delivered_packets", "missed_packets"];
         for name in counts {
             table = table.file(name, move |(.., group)| group[name].as_u64());
@@ -270,18 +237,9 @@ impl Render for Answer {
         let effects = Table::of(effects)
             .shown("largest delay of", |own| own.group.clone())
             .shown("parameter", |own| own.parameter.clone())
-            .amount("explains", |own| {
-                own.explained.map(|part| format!("{:.1} %", part * 100.0))
-            })
-            .amount("rank correlation", |own| {
-                own.correlation.map(|number| format!("{number:.2}"))
-            });
-        vec![
-            head.into(),
-            table.done().into(),
-            "\n".to_owned().into(),
-            effects.done().into(),
-        ]
+            .amount("explains", |own| own.explained.map(|part| format!("{:.1} %", part * 100.0)))
+            .amount("rank correlation", |own| own.correlation.map(|number| format!("{number:.2}")));
+        vec![head.into(), table.done().into(), "\n".to_owned().into(), effects.done().into()]
     }
 
     fn rows(&self) -> Table {
@@ -291,9 +249,7 @@ impl Render for Answer {
     fn json(&self) -> String {
         let rows = |table: Table| -> Vec<Value> {
             let text = table.ndjson();
-            text.lines()
-                .filter_map(|line| serde_json::from_str(line).ok())
-                .collect()
+            text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
         };
         let document = json!({
             "schema": SCHEMA,
@@ -360,9 +316,8 @@ fn explained(classes: &[usize], numbers: &[f64]) -> Option<f64> {
     for (class, number) in classes.iter().zip(numbers) {
         members.entry(*class).or_default().push(*number);
     }
-    let between = members
-        .values()
-        .map(|own| as_float(own.len() as u64) * (mean(own) - whole).powi(2));
+    let between =
+        members.values().map(|own| as_float(own.len() as u64) * (mean(own) - whole).powi(2));
     let between: f64 = between.sum();
     (total > 0.0 && members.len() > 1).then(|| (between / total).min(1.0))
 }

@@ -36,10 +36,8 @@ impl Study {
             Sampling::LatinHypercube => self.drawn(true),
         };
         let seeds = |values: Vec<(String, String)>| {
-            (0..u64::from(self.seeds)).map(move |run| Point {
-                values: values.clone(),
-                seed: self.seed.wrapping_add(run),
-            })
+            (0..u64::from(self.seeds))
+                .map(move |run| Point { values: values.clone(), seed: self.seed.wrapping_add(run) })
         };
         combinations.into_iter().flat_map(seeds).collect()
     }
@@ -56,34 +54,24 @@ impl Study {
             values.reverse();
             values
         };
-        (0..self.combinations().unwrap_or(0))
-            .map(combination)
-            .collect()
+        (0..self.combinations().unwrap_or(0)).map(combination).collect()
     }
 
     fn drawn(&self, has_strata: bool) -> Vec<Vec<(String, String)>> {
         let count = self.drawn;
-        let columns = self
-            .parameters
-            .iter()
-            .enumerate()
-            .map(|(index, parameter)| {
-                let mut draw = Draw::new(self.seed, index);
-                let order = if has_strata {
-                    draw.order(count)
-                } else {
-                    Vec::new()
-                };
-                let shares = (0..usize::try_from(count).unwrap_or(0)).map(|point| {
-                    let share = draw.share();
-                    match order.get(point) {
-                        Some(&stratum) => (as_float(stratum) + share) / as_float(count),
-                        None => share,
-                    }
-                });
-                let values = shares.map(|share| (parameter.path.clone(), parameter.at(share)));
-                values.collect::<Vec<_>>()
+        let columns = self.parameters.iter().enumerate().map(|(index, parameter)| {
+            let mut draw = Draw::new(self.seed, index);
+            let order = if has_strata { draw.order(count) } else { Vec::new() };
+            let shares = (0..usize::try_from(count).unwrap_or(0)).map(|point| {
+                let share = draw.share();
+                match order.get(point) {
+                    Some(&stratum) => (as_float(stratum) + share) / as_float(count),
+                    None => share,
+                }
             });
+            let values = shares.map(|share| (parameter.path.clone(), parameter.at(share)));
+            values.collect::<Vec<_>>()
+        });
         let columns: Vec<_> = columns.collect();
         let rows = 0..usize::try_from(count).unwrap_or(0);
         let row = |row: usize| columns.iter().map(|column| column[row].clone()).collect();
@@ -95,9 +83,7 @@ impl Study {
     pub fn first(&self, written: &Written) -> Loaded {
         let mut written = written.clone();
         let first = self.points().into_iter().next();
-        written
-            .changes
-            .extend(first.iter().flat_map(Point::changes));
+        written.changes.extend(first.iter().flat_map(Point::changes));
         written.load()
     }
 
@@ -123,15 +109,10 @@ impl Study {
                 return Some(document(point, &[("refused", error.to_string().into())]));
             }
         };
-        let options = Options {
-            proves: self.proves,
-            ..Options::default()
-        };
+        let options = Options { proves: self.proves, ..Options::default() };
         let checked = check::conclude(scenario, results, options);
-        let members = [
-            ("conclusion", checked.conclusion.word().into()),
-            ("groups", self.groups(&checked)),
-        ];
+        let members =
+            [("conclusion", checked.conclusion.word().into()), ("groups", self.groups(&checked))];
         Some(document(point, &members))
     }
 
@@ -150,19 +131,15 @@ impl Study {
             });
             groups[place].1.add(&stream);
         }
-        groups
-            .iter()
-            .map(|(name, group)| group.json(name))
-            .collect()
+        groups.iter().map(|(name, group)| group.json(name)).collect()
     }
 }
 
 /// Returns the result of a point.
 fn document(point: &Point, members: &[(&str, Value)]) -> String {
     let values = point.values.iter();
-    let values: Map<String, Value> = values
-        .map(|(path, value)| (path.clone(), value.as_str().into()))
-        .collect();
+    let values: Map<String, Value> =
+        values.map(|(path, value)| (path.clone(), value.as_str().into())).collect();
     let mut document = json!({
         "schema": SCHEMA,
         "version": env!("CARGO_PKG_VERSION"),

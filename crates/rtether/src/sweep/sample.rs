@@ -69,21 +69,14 @@ impl Range {
         } else {
             low + share * (high - low)
         };
-        let number = if self.is_whole {
-            libm::round(number)
-        } else {
-            number
-        };
+        let number = if self.is_whole { libm::round(number) } else { number };
         // Six digits: more than a plant has, and short enough to read.
         let short: f64 = format!("{number:.5e}").parse().unwrap_or(number);
         format!("{short} {}", self.unit).trim_end().to_owned()
     }
 }
 
-#[allow(
-    clippy::cast_precision_loss,
-    reason = "numbers of points are far below 2^53"
-)]
+#[allow(clippy::cast_precision_loss, reason = "numbers of points are far below 2^53")]
 pub(super) fn as_float(number: u64) -> f64 {
     number as f64
 }

@@ -108,9 +108,7 @@ impl Study {
             return Err(missing("the first line of a study is `study: 1`"));
         }
         if study.scenario.is_empty() {
-            return Err(missing(
-                "`scenario: plant.yaml` is missing: the file that is run",
-            ));
+            return Err(missing("`scenario: plant.yaml` is missing: the file that is run"));
         }
         study.check().map_err(|message| missing(&message))?;
         Ok(study)
@@ -131,19 +129,13 @@ impl Study {
         for parameter in &self.parameters {
             if is_grid && parameter.steps().is_none() {
                 let path = &parameter.path;
-                return Err(format!(
-                    "`{path}` needs `steps` in a grid, or a list of values"
-                ));
+                return Err(format!("`{path}` needs `steps` in a grid, or a list of values"));
             }
         }
-        let total = self
-            .combinations()
-            .and_then(|all| all.checked_mul(self.seeds.into()));
+        let total = self.combinations().and_then(|all| all.checked_mul(self.seeds.into()));
         match total {
             Some(total) if total <= MOST_POINTS => Ok(()),
-            _ => Err(format!(
-                "a study has at most {MOST_POINTS} points with all seeds"
-            )),
+            _ => Err(format!("a study has at most {MOST_POINTS} points with all seeds")),
         }
     }
 
@@ -181,9 +173,7 @@ impl Reader<'_> {
         match &value.data {
             Data::Map(entries) => {
                 let entries = entries.iter();
-                Ok(entries
-                    .map(|entry| (entry.key.as_str(), &entry.value))
-                    .collect())
+                Ok(entries.map(|entry| (entry.key.as_str(), &entry.value)).collect())
             }
             Data::Null | Data::Scalar(_) | Data::List(_) => self.wrong(value, "keys are expected"),
         }
@@ -232,10 +222,7 @@ impl Reader<'_> {
     fn parameters(&self, value: &Value) -> Result<Vec<Parameter>, StudyError> {
         let entries = self.map(value)?.into_iter();
         let read = entries.map(|(path, value)| {
-            Ok(Parameter {
-                path: path.to_owned(),
-                values: self.values(value)?,
-            })
+            Ok(Parameter { path: path.to_owned(), values: self.values(value)? })
         });
         read.collect()
     }
@@ -272,12 +259,7 @@ impl Reader<'_> {
                 "`from` is below `to`, in the same unit, and above zero on a scale of log";
             return self.wrong(value, message);
         }
-        Ok(Values::Range(Range {
-            low,
-            high,
-            unit,
-            ..range
-        }))
+        Ok(Values::Range(Range { low, high, unit, ..range }))
     }
 
     /// Reads a number and its unit.

@@ -36,12 +36,8 @@ fn a_grid_has_every_combination_and_all_seeds_of_each() {
     );
     let points = study.points();
     assert_eq!(points.len(), 12);
-    let values = |index: usize| {
-        (
-            points[index].values[0].1.as_str(),
-            points[index].values[1].1.as_str(),
-        )
-    };
+    let values =
+        |index: usize| (points[index].values[0].1.as_str(), points[index].values[1].1.as_str());
     assert_eq!((values(0), points[0].seed), (("1 ms", "0 us"), 7));
     assert_eq!((values(1), points[1].seed), (("1 ms", "0 us"), 8));
     assert_eq!(values(2), ("1 ms", "5 us"));
@@ -57,18 +53,11 @@ fn a_latin_hypercube_draws_from_every_stratum_once() {
     let points = study.points();
     let strata: BTreeSet<String> = points
         .iter()
-        .map(|point| {
-            format!(
-                "{}",
-                (point.values[0].1.parse::<f64>().unwrap() / 2.0).floor()
-            )
-        })
+        .map(|point| format!("{}", (point.values[0].1.parse::<f64>().unwrap() / 2.0).floor()))
         .collect();
     assert_eq!(strata.len(), 50);
     // Half of them are below the geometric mean.
-    let small = points
-        .iter()
-        .filter(|point| point.values[1].1.parse::<f64>().unwrap() < 31.62);
+    let small = points.iter().filter(|point| point.values[1].1.parse::<f64>().unwrap() < 31.62);
     assert_eq!(small.count(), 25);
     assert_eq!(points, study.points());
 }
@@ -80,9 +69,7 @@ fn a_further_parameter_leaves_the_draws_of_the_others() {
             "parameters:\n  a: {{ from: 0, to: 1 }}\n{more}sample: random\npoints: 9\n"
         ));
         let points = study.points().into_iter();
-        points
-            .map(|point| point.values[0].1.clone())
-            .collect::<Vec<_>>()
+        points.map(|point| point.values[0].1.clone()).collect::<Vec<_>>()
     };
     assert_eq!(draw(""), draw("  b: { from: 3, to: 9, whole: true }\n"));
 }
@@ -92,10 +79,8 @@ fn the_name_of_a_point_changes_with_all_that_decides_its_result() {
     let one = study("parameters: { flows.f.period: [10 ms, 20 ms] }\nseeds: 2\n");
     let proved = study("parameters: { flows.f.period: [10 ms, 20 ms] }\nseeds: 2\nprove: true\n");
     let points = one.points();
-    let mut names: BTreeSet<String> = points
-        .iter()
-        .map(|point| point.name(&one, &plant(PLANT)))
-        .collect();
+    let mut names: BTreeSet<String> =
+        points.iter().map(|point| point.name(&one, &plant(PLANT))).collect();
     names.insert(points[0].name(&one, &plant(&format!("{PLANT}\n"))));
     names.insert(points[0].name(&proved, &plant(PLANT)));
     assert_eq!(names.len(), 6);
@@ -108,9 +93,7 @@ fn the_name_of_a_point_changes_with_all_that_decides_its_result() {
 fn a_point_has_the_figures_of_its_run() {
     let study = study("parameters: { \"links[0].rate\": [100 Mbit/s, 10 Mbit/s] }\n");
     let run = |point: &Point| {
-        let text = study
-            .run(&plant(PLANT), point, &Progress::default())
-            .unwrap();
+        let text = study.run(&plant(PLANT), point, &Progress::default()).unwrap();
         serde_json::from_str::<serde_json::Value>(&text).unwrap()
     };
     let points = study.points();
@@ -145,31 +128,14 @@ fn what_matters_is_told_from_what_does_not() {
     };
     let answer = Answer::new(&study, study.points().into_iter().map(run)).unwrap();
     let csv = answer.sensitivity().csv();
-    let row = |start: &str| {
-        csv.lines()
-            .find(|line| line.starts_with(start))
-            .unwrap()
-            .to_owned()
-    };
-    assert_eq!(
-        row("fast,delay_max_ns,links[0].rate"),
-        "fast,delay_max_ns,links[0].rate,1,-1"
-    );
-    assert_eq!(
-        row("fast,delay_max_ns,flows.f.period"),
-        "fast,delay_max_ns,flows.f.period,0,0"
-    );
+    let row = |start: &str| csv.lines().find(|line| line.starts_with(start)).unwrap().to_owned();
+    assert_eq!(row("fast,delay_max_ns,links[0].rate"), "fast,delay_max_ns,links[0].rate,1,-1");
+    assert_eq!(row("fast,delay_max_ns,flows.f.period"), "fast,delay_max_ns,flows.f.period,0,0");
     let text = answer.render(Format::Table, Screen::default());
-    assert!(
-        text.starts_with("4 points\n") && text.contains("100.0 %"),
-        "{text}"
-    );
+    assert!(text.starts_with("4 points\n") && text.contains("100.0 %"), "{text}");
     assert_eq!(answer.points().height(), 4);
     let quantiles = answer.quantiles().csv();
-    assert!(
-        quantiles.starts_with("group,measure,points,min,p5,"),
-        "{quantiles}"
-    );
+    assert!(quantiles.starts_with("group,measure,points,min,p5,"), "{quantiles}");
     let json: serde_json::Value = serde_json::from_str(&answer.json()).unwrap();
     assert_eq!((&json["points"], &json["refused"]), (&4.into(), &0.into()));
 }
@@ -178,50 +144,23 @@ fn what_matters_is_told_from_what_does_not() {
 fn mistakes_have_a_line_and_a_remedy() {
     let head = "study: 1\nscenario: p.yaml\n";
     let cases = [
-        (
-            "scenario: p.yaml\nparameters: { a: [1] }\n",
-            "s.yaml:1: the first line",
-        ),
-        (
-            "study: 1\nparameters: { a: [1] }\n",
-            "`scenario: plant.yaml` is missing",
-        ),
+        ("scenario: p.yaml\nparameters: { a: [1] }\n", "s.yaml:1: the first line"),
+        ("study: 1\nparameters: { a: [1] }\n", "`scenario: plant.yaml` is missing"),
         (head, "`parameters` is missing"),
-        (
-            "study: 1\nscenario: p\nparameter: {}\n",
-            "s.yaml:3: unknown key `parameter`",
-        ),
+        ("study: 1\nscenario: p\nparameter: {}\n", "s.yaml:3: unknown key `parameter`"),
     ];
     for (text, expected) in cases {
         assert!(mistake(text).contains(expected), "{}", mistake(text));
     }
     let cases = [
-        (
-            "parameters: { a: { from: 1 ms, to: 2 s } }\n",
-            "in the same unit",
-        ),
-        (
-            "parameters: { a: { from: 0 s, to: 2 s, scale: log } }\n",
-            "above zero",
-        ),
-        (
-            "parameters: { a: { from: 1, to: 2 } }\n",
-            "`a` needs `steps`",
-        ),
+        ("parameters: { a: { from: 1 ms, to: 2 s } }\n", "in the same unit"),
+        ("parameters: { a: { from: 0 s, to: 2 s, scale: log } }\n", "above zero"),
+        ("parameters: { a: { from: 1, to: 2 } }\n", "`a` needs `steps`"),
         ("parameters: { a: [] }\n", "values are expected"),
         ("parameters: { a: [1] }\npoints: 4\n", "leave `points` out"),
-        (
-            "parameters: { a: [1] }\nsample: random\n",
-            "`points: 64` is missing",
-        ),
-        (
-            "parameters: { a: [1] }\nsample: sobol\n",
-            "none of grid, random",
-        ),
-        (
-            "parameters: { a: { from: 0, to: 1, steps: 1000000 } }\nseeds: 2\n",
-            "at most 1000000",
-        ),
+        ("parameters: { a: [1] }\nsample: random\n", "`points: 64` is missing"),
+        ("parameters: { a: [1] }\nsample: sobol\n", "none of grid, random"),
+        ("parameters: { a: { from: 0, to: 1, steps: 1000000 } }\nseeds: 2\n", "at most 1000000"),
         ("parameters: { a: [1] }\nseeds: -1\n", "from 1 to 100000"),
         ("parameters: [\n", "s.yaml:3"),
     ];

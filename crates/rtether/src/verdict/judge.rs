@@ -101,12 +101,8 @@ impl<'a> Judge<'a> {
         *of = (*of).max(found);
         let is_worse = |known: &Failure| found > known.verdict;
         if found.is_failure() && self.worst.as_ref().is_none_or(is_worse) {
-            self.worst = Some(Failure {
-                verdict: found,
-                column,
-                margin,
-                reason: self.reasons.len(),
-            });
+            self.worst =
+                Some(Failure { verdict: found, column, margin, reason: self.reasons.len() });
         }
         if !reason.is_empty() {
             self.reasons.push(reason);
@@ -218,10 +214,7 @@ impl<'a> Judge<'a> {
 
     /// Judges the requirement on the bound.
     pub(super) fn proved(&mut self, requirement: &Requirement, proof: &Proof<'_>) {
-        let Some(limit) = requirement
-            .bound
-            .and_then(|limit| resolve(limit, self.flow))
-        else {
+        let Some(limit) = requirement.bound.and_then(|limit| resolve(limit, self.flow)) else {
             return;
         };
         self.to_prove = Some(self.to_prove.map_or(limit, |least| Ord::min(least, limit)));
@@ -237,12 +230,7 @@ impl<'a> Judge<'a> {
             {
                 let over = bound - limit;
                 let reason = format!("bound {bound} exceeds {limit} by {over}");
-                self.note(
-                    Column::Bound,
-                    Verdict::NotProved,
-                    Some(limit - bound),
-                    reason,
-                );
+                self.note(Column::Bound, Verdict::NotProved, Some(limit - bound), reason);
             }
             Proof::Bound(_) => self.proved = self.proved.max(Verdict::Ok),
             Proof::If(_, _, words) => self.not_sure(words),
@@ -290,17 +278,9 @@ impl<'a> Judge<'a> {
             stream: index,
             verdict: self.seen.max(self.proved),
             failed,
-            simulated: if is_measured {
-                Standing::Unjudged
-            } else {
-                seen
-            },
+            simulated: if is_measured { Standing::Unjudged } else { seen },
             bound: said,
-            measured: if is_measured {
-                seen
-            } else {
-                Standing::Unjudged
-            },
+            measured: if is_measured { seen } else { Standing::Unjudged },
             margin: self.margin(),
             limit: self.limit.into_iter().chain(self.to_prove).min(),
             responsible: self.blame(failed, known),
@@ -341,12 +321,7 @@ impl<'a> Judge<'a> {
         }
         let worst = self.stream.worst?;
         let (place, delay) = worst.responsible;
-        Some(Blame {
-            column: self.column,
-            place,
-            delay,
-            of: worst.latency,
-        })
+        Some(Blame { column: self.column, place, delay, of: worst.latency })
     }
 }
 
@@ -380,20 +355,12 @@ fn exceeds_under_way(statistic: Statistic, stream: &StreamRecord) -> bool {
 
 fn under_way(limit: Duration, flow: &Flow, stream: &StreamRecord) -> String {
     let count = not_in_time(stream);
-    let packets = if count == 1 {
-        "1 packet was".to_owned()
-    } else {
-        format!("{count} packets were")
-    };
-    let after = if flow.deadline == Some(limit) {
-        "their deadline".to_owned()
-    } else {
-        format!("{limit}")
-    };
+    let packets =
+        if count == 1 { "1 packet was".to_owned() } else { format!("{count} packets were") };
+    let after =
+        if flow.deadline == Some(limit) { "their deadline".to_owned() } else { format!("{limit}") };
     let all_delivered_in_time = stream.latency.count == 0
-        || flow
-            .deadline
-            .is_some_and(|deadline| stream.latency.max <= deadline);
+        || flow.deadline.is_some_and(|deadline| stream.latency.max <= deadline);
     if all_delivered_in_time {
         format!("{packets} still under way after {after}")
     } else {

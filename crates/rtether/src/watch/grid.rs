@@ -133,11 +133,7 @@ impl Grid {
         self.has_gap |= gap > self.period / 4 * 5;
         self.judge(behind, say);
         let drift = self.period / DRIFT;
-        let moves = if behind < 0 {
-            behind / EARLY
-        } else {
-            behind.min(drift)
-        };
+        let moves = if behind < 0 { behind / EARLY } else { behind.min(drift) };
         // A loss has moved it on already.
         let next = self.next.unwrap_or(next);
         self.next = Some(next + self.period + moves);
@@ -162,11 +158,7 @@ impl Grid {
         let limit = self.deadline.map(|deadline| self.jitter + deadline);
         let is_late = |behind: i64| limit.is_some_and(|limit| behind > limit);
         let mark = self.period / 4 * 3;
-        let mark = if self.is_jittery() {
-            mark
-        } else {
-            mark.max(self.jitter + self.period / 2)
-        };
+        let mark = if self.is_jittery() { mark } else { mark.max(self.jitter + self.period / 2) };
         if behind < mark {
             self.end_late(say);
             (self.stable, self.has_gap) = (0, false);
@@ -179,11 +171,7 @@ impl Grid {
             self.late = self.late.max(behind);
         }
         if self.is_jittery() {
-            let least = if self.stable == 0 {
-                behind
-            } else {
-                self.anchor.min(behind)
-            };
+            let least = if self.stable == 0 { behind } else { self.anchor.min(behind) };
             (self.stable, self.anchor) = (self.stable + 1, least);
         } else if self.stable > 0 && (behind - self.anchor).abs() <= self.period / 4 {
             self.stable += 1;
@@ -231,20 +219,12 @@ impl Grid {
     fn measure(&mut self, at: i64, gap: i64, say: &mut dyn FnMut(Fault)) {
         let wobble = (gap - self.period).abs();
         if self.mean.frames == 0 || wobble > self.period / 2 {
-            self.mean = Mean {
-                begin: at,
-                frames: 1,
-                wobble: 0,
-            };
+            self.mean = Mean { begin: at, frames: 1, wobble: 0 };
             return;
         }
         self.mean.frames += 1;
         self.mean.wobble = self.mean.wobble.max(wobble);
-        let Mean {
-            begin,
-            frames,
-            wobble,
-        } = self.mean;
+        let Mean { begin, frames, wobble } = self.mean;
         let (span, periods) = (at - begin, frames - 1);
         let off = i128::from(span) - i128::from(periods) * i128::from(self.planned);
         let slack = i128::from(span) / i128::from(PART) + i128::from(wobble);
@@ -257,19 +237,11 @@ impl Grid {
             return;
         }
         self.period = self.planned;
-        self.mean = Mean {
-            begin: at,
-            frames: 1,
-            wobble: 0,
-        };
+        self.mean = Mean { begin: at, frames: 1, wobble: 0 };
         if off.abs() > slack {
             self.cut();
             self.period = span / periods;
-            say(if off < 0 {
-                Fault::Faster(self.period)
-            } else {
-                Fault::Slower(self.period)
-            });
+            say(if off < 0 { Fault::Faster(self.period) } else { Fault::Slower(self.period) });
         }
     }
 
@@ -328,19 +300,10 @@ mod tests {
         assert!(matches!(late[..], [Fault::Late(by)] if (by - 21 * MS).abs() < MS / 10));
         assert_eq!(with(&|t| _ = t.remove(50)), [Fault::Lost(1)]);
         assert_eq!(with(&|t| _ = t.drain(50..53)), [Fault::Lost(3)]);
-        assert_eq!(
-            with(&|t| t.insert(50, 49 * PERIOD + 3 * MS)),
-            [Fault::Extra]
-        );
-        assert_eq!(
-            with(&|t| t.insert(50, 49 * PERIOD + 7 * MS)),
-            [Fault::Extra]
-        );
+        assert_eq!(with(&|t| t.insert(50, 49 * PERIOD + 3 * MS)), [Fault::Extra]);
+        assert_eq!(with(&|t| t.insert(50, 49 * PERIOD + 7 * MS)), [Fault::Extra]);
         let silent = with(&|t| _ = t.drain(50..100));
-        assert!(
-            matches!(silent[..], [Fault::Silent(_), Fault::Back(_)]),
-            "{silent:?}"
-        );
+        assert!(matches!(silent[..], [Fault::Silent(_), Fault::Back(_)]), "{silent:?}");
     }
 
     /// Oracle: a frame that is held up for five periods and those behind it, all within the

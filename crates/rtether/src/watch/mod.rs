@@ -47,10 +47,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self {
-            learn: None,
-            pause: Duration::from_ms(10_000),
-        }
+        Self { learn: None, pause: Duration::from_ms(10_000) }
     }
 }
 
@@ -105,11 +102,7 @@ fn moment(at: i64) -> String {
     let day = day - (365 * year + year / 4 - year / 100);
     let month = (5 * day + 2) / 153;
     let day = day - (153 * month + 2) / 5 + 1;
-    let (month, next) = if month < 10 {
-        (month + 3, 0)
-    } else {
-        (month - 9, 1)
-    };
+    let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
     format!(
         "{:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}.{:03}Z",
         era * 400 + year + next,
@@ -258,9 +251,7 @@ impl Watch {
         let open = self.monitors.iter().filter(|own| !own.counts_losses());
         let names: Vec<String> = open.map(|own| own.way.name.clone()).collect();
         let names = few(&names)?;
-        Some(format!(
-            "lost frames cannot be told without a period: {names}"
-        ))
+        Some(format!("lost frames cannot be told without a period: {names}"))
     }
 
     /// Returns what was counted.
@@ -320,11 +311,7 @@ impl Watch {
         for monitor in &mut self.monitors {
             monitor.cut();
         }
-        self.remark(
-            now,
-            format!("{frames} frames were dropped before they were seen"),
-            tell,
-        );
+        self.remark(now, format!("{frames} frames were dropped before they were seen"), tell);
     }
 
     /// Ends learning: binds streams to flows, and tells what deviates so far.
@@ -343,12 +330,8 @@ impl Watch {
             self.remark(now, format!("learned no flow from {frames} frames"), tell);
             return;
         };
-        let by_name: BTreeMap<&str, &Lesson> = seen
-            .flows
-            .iter()
-            .map(|flow| flow.name.as_str())
-            .zip(&lessons)
-            .collect();
+        let by_name: BTreeMap<&str, &Lesson> =
+            seen.flows.iter().map(|flow| flow.name.as_str()).zip(&lessons).collect();
         let found = against(&self.plan, &seen);
         for (number, row) in found.rows.iter().enumerate() {
             let lesson = row.seen.as_ref();
@@ -379,20 +362,15 @@ impl Watch {
                 let times = [Deviation::Faster, Deviation::Slower, Deviation::Late];
                 let others = row.deviations.iter().filter(|own| !times.contains(own));
                 for deviation in others {
-                    let text = row
-                        .seen
-                        .as_ref()
-                        .map_or_else(String::new, against_words(*deviation));
+                    let text =
+                        row.seen.as_ref().map_or_else(String::new, against_words(*deviation));
                     let note = Note::new(*deviation, text);
                     self.say(now, number, &note, tell);
                 }
             }
             (Some(_), None) => self.miss(now, number, tell),
             (None, Some(lesson)) if !self.streams.contains_key(&lesson.stream) => {
-                let name = row
-                    .seen
-                    .as_ref()
-                    .map_or_else(String::new, |way| way.name.clone());
+                let name = row.seen.as_ref().map_or_else(String::new, |way| way.name.clone());
                 self.meet(now, lesson.stream, || name, tell);
             }
             (None, _) => {
@@ -524,11 +502,7 @@ impl Watch {
             }
         }
         let name = name();
-        let stranger = Stranger {
-            name: name.clone(),
-            frames: 1,
-            last: at,
-        };
+        let stranger = Stranger { name: name.clone(), frames: 1, last: at };
         self.strangers.insert(stream, stranger);
         let alert = Alert {
             at,
@@ -556,12 +530,7 @@ impl Watch {
     }
 
     fn remark(&mut self, at: i64, text: String, tell: Tell<'_>) {
-        let alert = Alert {
-            at,
-            deviation: None,
-            flow: String::new(),
-            text,
-        };
+        let alert = Alert { at, deviation: None, flow: String::new(), text };
         self.tell(&alert, tell);
     }
 
@@ -582,11 +551,7 @@ impl Watch {
             return;
         }
         let untold = self.budget.untold;
-        self.budget = Budget {
-            begin: self.clock,
-            told: 0,
-            untold: 0,
-        };
+        self.budget = Budget { begin: self.clock, told: 0, untold: 0 };
         if untold > 0 {
             tell(&Alert {
                 at: now,

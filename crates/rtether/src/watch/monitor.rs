@@ -26,11 +26,7 @@ pub(super) struct Note {
 
 impl Note {
     pub(super) const fn new(deviation: Deviation, text: String) -> Self {
-        Self {
-            deviation: Some(deviation),
-            text,
-            count: 1,
-        }
+        Self { deviation: Some(deviation), text, count: 1 }
     }
 }
 
@@ -203,10 +199,7 @@ impl Monitor {
             return true;
         };
         let found = self.found.entry(deviation);
-        let found = found.or_insert(Found {
-            count: 0,
-            last: clock,
-        });
+        let found = found.or_insert(Found { count: 0, last: clock });
         let is_new = found.count == 0 || clock - found.last > pause;
         found.count = found.count.saturating_add(note.count);
         found.last = clock;
@@ -222,10 +215,7 @@ fn of(fault: Fault, planned: Times, is_silent: &mut bool) -> Note {
         Fault::Late(by) => Note::new(Deviation::Late, format!("{} behind its period", words(by))),
         Fault::Lost(frames) => Note {
             count: u64::try_from(frames).unwrap_or(1),
-            ..Note::new(
-                Deviation::Missing,
-                plural(usize::try_from(frames).unwrap_or(1), "frame"),
-            )
+            ..Note::new(Deviation::Missing, plural(usize::try_from(frames).unwrap_or(1), "frame"))
         },
         Fault::Extra => {
             let text = format!("a frame too many, planned {}", planned());
@@ -245,11 +235,7 @@ fn of(fault: Fault, planned: Times, is_silent: &mut bool) -> Note {
         }
         Fault::Back(span) => {
             *is_silent = false;
-            Note {
-                deviation: None,
-                text: format!("back after {}", words(span)),
-                count: 0,
-            }
+            Note { deviation: None, text: format!("back after {}", words(span)), count: 0 }
         }
     }
 }

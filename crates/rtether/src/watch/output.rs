@@ -77,9 +77,7 @@ impl Outcome {
             plan: watch.plan.name.clone(),
             counts: watch.counts,
             flows: planned.chain(strangers).collect(),
-            span: watch
-                .begin
-                .map_or(0, |begin| watch.now.saturating_sub(begin)),
+            span: watch.begin.map_or(0, |begin| watch.now.saturating_sub(begin)),
             is_learning: watch.learner.is_some(),
         }
     }
@@ -105,21 +103,13 @@ impl Outcome {
         let (planned, well) = planned.fold((0, 0), |(all, well), flow| {
             (all + 1, well + usize::from(flow.deviations.is_empty()))
         });
-        let mut words = vec![format!(
-            "{well} of {} without deviation",
-            plural(planned, "planned flow")
-        )];
+        let mut words =
+            vec![format!("{well} of {} without deviation", plural(planned, "planned flow"))];
         let others = self.flows.len() - planned;
         if others > 0 {
             words.push(format!("{} not in the plan", plural(others, "stream")));
         }
-        let Counts {
-            frames,
-            service,
-            dropped,
-            untold,
-            ..
-        } = self.counts;
+        let Counts { frames, service, dropped, untold, .. } = self.counts;
         words.push(format!("{frames} frames"));
         let more = [
             (service, "of the network itself"),
@@ -139,9 +129,8 @@ impl FlowStand {
             return word.to_owned();
         }
         let names = self.deviations.iter();
-        let names: Vec<String> = names
-            .map(|(deviation, count)| format!("{} {count}", deviation.name()))
-            .collect();
+        let names: Vec<String> =
+            names.map(|(deviation, count)| format!("{} {count}", deviation.name())).collect();
         names.join(", ")
     }
 }
@@ -184,9 +173,8 @@ impl Render for Outcome {
     fn json(&self) -> String {
         let flows = self.flows.iter().map(|flow| {
             let deviations = flow.deviations.iter();
-            let deviations: BTreeMap<&str, u64> = deviations
-                .map(|(deviation, count)| (deviation.name(), *count))
-                .collect();
+            let deviations: BTreeMap<&str, u64> =
+                deviations.map(|(deviation, count)| (deviation.name(), *count)).collect();
             json!({
                 "name": flow.name,
                 "talker": flow.talker,
@@ -197,15 +185,7 @@ impl Render for Outcome {
                 "deviations": deviations,
             })
         });
-        let Counts {
-            frames,
-            service,
-            unread,
-            dropped,
-            alerts,
-            untold,
-            forgotten,
-        } = self.counts;
+        let Counts { frames, service, unread, dropped, alerts, untold, forgotten } = self.counts;
         let document = json!({
             "schema": SCHEMA,
             "plan": self.plan,
@@ -229,10 +209,7 @@ impl Render for Outcome {
 
 /// Returns how things stand in the text format of Prometheus; `device` is a label of each sample.
 pub fn metrics(outcome: &Outcome, device: &str) -> String {
-    let mut page = Page {
-        out: String::new(),
-        device: escaped(device),
-    };
+    let mut page = Page { out: String::new(), device: escaped(device) };
     page.counts(outcome);
     page.flows(outcome);
     page.out
@@ -246,21 +223,14 @@ struct Page {
 
 impl Page {
     fn head(&mut self, name: &str, help: &str) {
-        let kind = if name.ends_with("_total") {
-            "counter"
-        } else {
-            "gauge"
-        };
+        let kind = if name.ends_with("_total") { "counter" } else { "gauge" };
         _ = writeln!(self.out, "# HELP rtether_watch_{name} {help}");
         _ = writeln!(self.out, "# TYPE rtether_watch_{name} {kind}");
     }
 
     fn sample(&mut self, name: &str, labels: &str, value: u64) {
         let device = &self.device;
-        _ = writeln!(
-            self.out,
-            "rtether_watch_{name}{{device=\"{device}\"{labels}}} {value}"
-        );
+        _ = writeln!(self.out, "rtether_watch_{name}{{device=\"{device}\"{labels}}} {value}");
     }
 
     fn counts(&mut self, outcome: &Outcome) {
@@ -270,33 +240,13 @@ impl Page {
         let learning = u64::from(outcome.is_learning);
         for (name, help, value) in [
             ("frames_total", "Frames seen.", counts.frames),
-            (
-                "service_frames_total",
-                "Frames that keep the network going.",
-                counts.service,
-            ),
-            (
-                "unread_frames_total",
-                "Frames with headers that cannot be read.",
-                counts.unread,
-            ),
-            (
-                "dropped_frames_total",
-                "Frames dropped before they were seen.",
-                counts.dropped,
-            ),
+            ("service_frames_total", "Frames that keep the network going.", counts.service),
+            ("unread_frames_total", "Frames with headers that cannot be read.", counts.unread),
+            ("dropped_frames_total", "Frames dropped before they were seen.", counts.dropped),
             ("alerts_total", "Alerts told.", counts.alerts),
-            (
-                "untold_alerts_total",
-                "Alerts counted and not told.",
-                counts.untold,
-            ),
+            ("untold_alerts_total", "Alerts counted and not told.", counts.untold),
             ("strangers", "Streams that are not in the plan.", strangers),
-            (
-                "learning",
-                "Whether streams are still bound to flows.",
-                learning,
-            ),
+            ("learning", "Whether streams are still bound to flows.", learning),
         ] {
             self.head(name, help);
             self.sample(name, "", value);
@@ -331,7 +281,5 @@ fn labels(flow: &FlowStand) -> String {
 }
 
 fn escaped(text: &str) -> String {
-    text.replace('\\', "\\\\")
-        .replace('"', "\\\"")
-        .replace('\n', "\\n")
+    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

@@ -32,10 +32,7 @@ impl Why<'_> {
                 waits: waits.collect(),
             })
         });
-        Bars {
-            whole: self.timeline.latency,
-            bars: bars.collect(),
-        }
+        Bars { whole: self.timeline.latency, bars: bars.collect() }
     }
 
     fn dark(&self, wait: &Wait, enter: Instant) -> Dark {
@@ -48,11 +45,7 @@ impl Why<'_> {
                 Cause::Ahead => Kind::Ahead,
                 Cause::Collision => Kind::Collision,
             },
-            title: format!(
-                "{name}: {} since {}",
-                time(wait.time),
-                time(wait.since.since_start())
-            ),
+            title: format!("{name}: {} since {}", time(wait.time), time(wait.since.since_start())),
             name,
         }
     }
@@ -76,17 +69,9 @@ impl WhyBound<'_> {
                     name,
                 }
             });
-            Bar {
-                name: hop.name.clone(),
-                begin: hop.enter,
-                end: hop.leave,
-                waits: waits.collect(),
-            }
+            Bar { name: hop.name.clone(), begin: hop.enter, end: hop.leave, waits: waits.collect() }
         });
-        Some(Bars {
-            whole: parts.composition.latency,
-            bars: bars.collect(),
-        })
+        Some(Bars { whole: parts.composition.latency, bars: bars.collect() })
     }
 }
 

@@ -145,11 +145,7 @@ impl<'a> Explainer<'a> {
         let found = self.composer.compose(index).and_then(|composition| {
             let hops = hops(self.scenario, &composition);
             let bound = bound.clone()?;
-            Ok(Parts {
-                bound,
-                composition,
-                hops,
-            })
+            Ok(Parts { bound, composition, hops })
         });
         Some(WhyBound {
             scenario: self.scenario,
@@ -168,13 +164,7 @@ fn hops(scenario: &Scenario, composition: &Composition) -> Vec<Hop> {
     for step in &composition.steps {
         for (place, name, time, shares) in parts(scenario, step) {
             if time > Duration::ZERO {
-                hops.push(Hop {
-                    name,
-                    place,
-                    enter: now,
-                    leave: now + time,
-                    shares,
-                });
+                hops.push(Hop { name, place, enter: now, leave: now + time, shares });
                 now += time;
             }
         }
@@ -193,10 +183,7 @@ fn parts(scenario: &Scenario, step: &Step) -> Vec<Raw> {
     let (place, passages) = match first.place.segment {
         Segment::DriverQueue | Segment::SwitchQueue => (first.place, &step.passages[..]),
         Segment::ReceiveStack => {
-            let queue = Place {
-                segment: Segment::ReceiveQueue,
-                ..first.place
-            };
+            let queue = Place { segment: Segment::ReceiveQueue, ..first.place };
             (queue, &step.passages[..])
         }
         Segment::TalkerStack
@@ -208,11 +195,7 @@ fn parts(scenario: &Scenario, step: &Step) -> Vec<Raw> {
         | Segment::Protocol => (first.place, &step.passages[1..]),
     };
     let is_within = passages.len() < step.passages.len();
-    let service = if is_within {
-        first.time
-    } else {
-        Duration::ZERO
-    };
+    let service = if is_within { first.time } else { Duration::ZERO };
     let ports = passages.iter().filter(|own| is_port(own.place));
     let ports: Vec<String> = ports.map(|own| place_name(scenario, own.place)).collect();
     let name = match &ports[..] {
@@ -232,39 +215,22 @@ const fn is_port(place: Place) -> bool {
 fn passage(scenario: &Scenario, own: Passage) -> Vec<Raw> {
     let port = own.place.port;
     if !is_port(own.place) {
-        return vec![(
-            own.place,
-            place_name(scenario, own.place),
-            own.time,
-            Vec::new(),
-        )];
+        return vec![(own.place, place_name(scenario, own.place), own.time, Vec::new())];
     }
     let network = &scenario.network;
     let mut links = network.links.iter().filter(|link| !link.standby);
     let peer = links.find_map(|link| link.peer_of(port));
     let switch = peer.and_then(|peer| Some((peer, network.switch(peer.node)?)));
-    let latency = switch.map_or(Duration::ZERO, |(_, own)| {
-        own.latency + own.unknown_latency + own.latency_jitter
-    });
+    let latency = switch
+        .map_or(Duration::ZERO, |(_, own)| own.latency + own.unknown_latency + own.latency_jitter);
     let latency = Ord::min(latency, own.time);
-    let wire = Place {
-        segment: Segment::Wire,
-        port,
-    };
+    let wire = Place { segment: Segment::Wire, port };
     let inside = Place {
         segment: Segment::SwitchLatency,
-        port: PortId {
-            node: switch.map_or(port.node, |(peer, _)| peer.node),
-            port: 0,
-        },
+        port: PortId { node: switch.map_or(port.node, |(peer, _)| peer.node), port: 0 },
     };
     vec![
-        (
-            wire,
-            place_name(scenario, wire),
-            own.time - latency,
-            Vec::new(),
-        ),
+        (wire, place_name(scenario, wire), own.time - latency, Vec::new()),
         (inside, place_name(scenario, inside), latency, Vec::new()),
     ]
 }

@@ -54,19 +54,13 @@ pub fn fate(
         is_delivered: false,
     };
     let seed = scenario.run.seed;
-    run::simulate_while(scenario, seed, progress, &mut seen, |seen| {
-        !seen.is_delivered
-    })?;
+    run::simulate_while(scenario, seed, progress, &mut seen, |seen| !seen.is_delivered)?;
     Ok(match (seen.released_at, seen.loss) {
         (None, _) => Fate::Unreleased,
         (Some(released_at), None) => Fate::UnderWay { released_at },
-        (Some(released_at), Some((at, node, reason, is_reverse))) => Fate::Lost {
-            released_at,
-            at,
-            node,
-            reason,
-            is_reverse,
-        },
+        (Some(released_at), Some((at, node, reason, is_reverse))) => {
+            Fate::Lost { released_at, at, node, reason, is_reverse }
+        }
     })
 }
 
@@ -121,20 +115,10 @@ impl Fate {
                 "released at {}, it is on its way at the end of the run (`--for`)",
                 time(released_at.since_start())
             ),
-            Self::Lost {
-                released_at,
-                at,
-                node,
-                reason,
-                is_reverse,
-            } => format!(
+            Self::Lost { released_at, at, node, reason, is_reverse } => format!(
                 "released at {}, {} lost at `{}` {} later: {}",
                 time(released_at.since_start()),
-                if is_reverse {
-                    "its reply was"
-                } else {
-                    "it was"
-                },
+                if is_reverse { "its reply was" } else { "it was" },
                 scenario.network.node(node).name,
                 time(at - released_at),
                 words_of(reason)

@@ -64,9 +64,7 @@ impl Stream {
         let (flow, listener) = name.rsplit_once(" > ")?;
         let listener = scenario.network.find(listener.trim())?;
         let (flow, own) = streams().find(|(_, own)| own.name == flow.trim())?;
-        own.listeners
-            .contains(&listener)
-            .then_some(Self { flow, listener })
+        own.listeners.contains(&listener).then_some(Self { flow, listener })
     }
 
     /// Returns its name: that of the flow, with the listener if there are several.
@@ -75,11 +73,7 @@ impl Stream {
         if flow.listeners.len() < 2 {
             return flow.name.clone();
         }
-        format!(
-            "{} > {}",
-            flow.name,
-            scenario.network.node(self.listener).name
-        )
+        format!("{} > {}", flow.name, scenario.network.node(self.listener).name)
     }
 
     /// Returns its position among the streams of a record.
@@ -132,12 +126,7 @@ pub fn explain<'a>(
         trails.found().is_empty()
     })?;
     let timeline = trails.into_found().into_iter().next();
-    Ok(timeline.map(|timeline| Why {
-        scenario,
-        stream,
-        seed: found.seed,
-        timeline,
-    }))
+    Ok(timeline.map(|timeline| Why { scenario, stream, seed: found.seed, timeline }))
 }
 
 /// A packet of a stream.
@@ -196,15 +185,8 @@ fn search(
     fits: impl Fn(&PacketInfo, &Delivery) -> bool,
     progress: &Progress,
 ) -> Result<Option<ChosenPacket>, BuildError> {
-    let mut search = Search {
-        index,
-        seed,
-        fits,
-        found: None,
-    };
-    run::simulate_while(scenario, seed, progress, &mut search, |search| {
-        search.found.is_none()
-    })?;
+    let mut search = Search { index, seed, fits, found: None };
+    run::simulate_while(scenario, seed, progress, &mut search, |search| search.found.is_none())?;
     Ok(search.found)
 }
 

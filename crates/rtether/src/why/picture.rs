@@ -73,11 +73,7 @@ fn draw(headline: &str, all: &Bars, own: &str) -> Markup {
 fn draw_bar(row: usize, y: f64, part: &Bar, whole: Duration) -> Vec<Element> {
     let at = |since: Duration| NAMES + share(since, whole) * (WIDTH - NAMES - TIMES);
     let (left, right) = (at(part.begin), at(part.end));
-    let color = if row.is_multiple_of(2) {
-        "#f2f4f7"
-    } else {
-        "#ffffff"
-    };
+    let color = if row.is_multiple_of(2) { "#f2f4f7" } else { "#ffffff" };
     let length = part.end - part.begin;
     let bar = area((left, y + 5.0), ((right - left).max(1.0), ROW - 10.0), OWN);
     let bar = bar.child(element("title").text(format!("{}: {}", part.name, time(length))));
@@ -123,6 +119,5 @@ fn area((x, y): (f64, f64), (width, height): (f64, f64), fill: &str) -> Element 
 
 fn label((x, y): (f64, f64), text: &str) -> Element {
     let text = element("text").text(text);
-    text.attr("x", format!("{x:.1}"))
-        .attr("y", format!("{y:.1}"))
+    text.attr("x", format!("{x:.1}")).attr("y", format!("{y:.1}"))
 }

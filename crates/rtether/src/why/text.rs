@@ -89,10 +89,7 @@ fn by_flow(part: &Part) -> Vec<Line<'_>> {
     let mut groups: Vec<(&Wait, usize, Duration)> = Vec::new();
     for wait in &part.waits {
         let key = |own: &Wait| (own.flow, own.is_reverse, own.cause);
-        match groups
-            .iter_mut()
-            .find(|(first, ..)| key(first) == key(wait))
-        {
+        match groups.iter_mut().find(|(first, ..)| key(first) == key(wait)) {
             Some((_, count, time)) => {
                 *count += 1;
                 *time += wait.time;
@@ -101,9 +98,7 @@ fn by_flow(part: &Part) -> Vec<Line<'_>> {
         }
     }
     let lines = groups.into_iter();
-    lines
-        .map(|(first, count, time)| Line::Waits(first, count, time))
-        .collect()
+    lines.map(|(first, count, time)| Line::Waits(first, count, time)).collect()
 }
 
 /// Returns the parts by place, with their number and time, in the order of the first ones.
@@ -129,13 +124,8 @@ fn awaited_lines(hop: usize, parts: &[Part]) -> Vec<Row<'_>> {
     let mut sums = by_place(parts);
     sums.sort_by_key(|(_, _, time)| std::cmp::Reverse(*time));
     let first = parts.iter().take(1);
-    let mut rows: Vec<Row<'_>> = first
-        .map(|part| Row {
-            hop,
-            part,
-            line: Line::Awaited(all),
-        })
-        .collect();
+    let mut rows: Vec<Row<'_>> =
+        first.map(|part| Row { hop, part, line: Line::Awaited(all) }).collect();
     let places = sums.into_iter();
     rows.extend(places.map(|(part, count, time)| Row {
         hop,
@@ -212,11 +202,7 @@ impl Why<'_> {
             Line::Part => self.part_name(row.part),
             Line::Awaited(_) => "protocol".to_owned(),
             Line::AwaitedAt(count, _) => {
-                let times = if count > 1 {
-                    format!(", {count} times")
-                } else {
-                    String::new()
-                };
+                let times = if count > 1 { format!(", {count} times") } else { String::new() };
                 format!("  {}{times}", self.part_name(row.part))
             }
             Line::Wait(wait) => format!("  {}", self.frame_name(wait)),
@@ -246,9 +232,7 @@ impl Why<'_> {
             })
             .rank(2)
             .number("time", "time_ns", Row::time)
-            .amount("share", |row| {
-                whole(row).then(|| percent(share(row.time(), latency)))
-            })
+            .amount("share", |row| whole(row).then(|| percent(share(row.time(), latency))))
             .rank(1)
             .shown("where, and behind which frame", |row| self.line_name(row))
             .shown("frame", |row| match row.line {
@@ -275,9 +259,7 @@ impl Why<'_> {
             .file("is_reply", |row| row.wait().map(|wait| wait.is_reverse))
             .file("octets", |row| row.wait().map(|wait| wait.octets))
             .file("priority", |row| row.wait().and_then(|wait| wait.priority))
-            .file("since_ns", |row| {
-                row.wait().map(|wait| wait.since.since_start())
-            })
+            .file("since_ns", |row| row.wait().map(|wait| wait.since.since_start()))
             .done()
     }
 
@@ -286,11 +268,7 @@ impl Why<'_> {
         let timeline = &self.timeline;
         let flow = &self.scenario.flows[self.stream.flow.index()];
         let deadline = flow.deadline.map_or_else(String::new, |deadline| {
-            let word = if timeline.latency > deadline {
-                "late, "
-            } else {
-                ""
-            };
+            let word = if timeline.latency > deadline { "late, " } else { "" };
             format!(" ({word}deadline {})", time(deadline))
         });
         let several = if timeline.parts.iter().any(|part| part.is_awaited) {
@@ -313,10 +291,7 @@ impl Why<'_> {
             return "\n".to_owned();
         };
         let part = percent(share(longest, self.timeline.latency));
-        format!(
-            "\nLongest part: {part} {}.\n",
-            place_name(self.scenario, place)
-        )
+        format!("\nLongest part: {part} {}.\n", place_name(self.scenario, place))
     }
 }
 
@@ -329,11 +304,7 @@ fn frame(wait: &Wait) -> String {
 
 impl Render for Why<'_> {
     fn parts(&self, _: Screen) -> Vec<Piece> {
-        vec![
-            self.headline().into(),
-            self.table(true).into(),
-            self.end().into(),
-        ]
+        vec![self.headline().into(), self.table(true).into(), self.end().into()]
     }
 
     /// One row for each part, followed by one for each frame that the packet waited for there.

@@ -23,10 +23,7 @@ const EFFORT: u64 = 40_000_000;
 
 /// Explains the worst streams of a check.
 pub fn worst(checked: &Checked) -> Explained {
-    let explainer = checked
-        .analysis
-        .as_ref()
-        .map(|_| Explainer::new(&checked.scenario));
+    let explainer = checked.analysis.as_ref().map(|_| Explainer::new(&checked.scenario));
     worst_with(checked, explainer.as_ref())
 }
 
@@ -55,10 +52,7 @@ pub fn worst_with(checked: &Checked, explainer: Option<&Explainer<'_>>) -> Expla
         }
     });
     let streams = explained.collect();
-    Explained {
-        streams,
-        note: note(chosen.len(), all, has_packets),
-    }
+    Explained { streams, note: note(chosen.len(), all, has_packets) }
 }
 
 /// Says which streams are explained.
@@ -121,12 +115,7 @@ fn packets(
             let timeline = trails.into_found().into_iter().next();
             found.extend(timeline.map(|timeline| {
                 let stream = streams[own.index];
-                let why = Why {
-                    scenario,
-                    stream,
-                    seed,
-                    timeline,
-                };
+                let why = Why { scenario, stream, seed, timeline };
                 (own.index, (why.headline(), why.bars()))
             }));
         }
@@ -175,8 +164,7 @@ impl<W: FnMut(&PacketInfo, &Delivery) -> bool> Observer for Followed<W> {
     }
 
     fn transmitted(&mut self, now: Instant, port: PortId, packet: &PacketInfo) {
-        self.open()
-            .for_each(|own| own.transmitted(now, port, packet));
+        self.open().for_each(|own| own.transmitted(now, port, packet));
     }
 
     fn collided(&mut self, now: Instant, port: PortId, packet: &PacketInfo) {
@@ -184,8 +172,7 @@ impl<W: FnMut(&PacketInfo, &Delivery) -> bool> Observer for Followed<W> {
     }
 
     fn received(&mut self, now: Instant, station: NodeId, packet: &PacketInfo) {
-        self.open()
-            .for_each(|own| own.received(now, station, packet));
+        self.open().for_each(|own| own.received(now, station, packet));
     }
 
     fn served(&mut self, service: &Service, packet: &PacketInfo) {
@@ -193,22 +180,18 @@ impl<W: FnMut(&PacketInfo, &Delivery) -> bool> Observer for Followed<W> {
     }
 
     fn reached(&mut self, now: Instant, station: NodeId, packet: &PacketInfo) {
-        self.open()
-            .for_each(|own| own.reached(now, station, packet));
+        self.open().for_each(|own| own.reached(now, station, packet));
     }
 
     fn copied(&mut self, now: Instant, original: u32, packet: &PacketInfo) {
-        self.open()
-            .for_each(|own| own.copied(now, original, packet));
+        self.open().for_each(|own| own.copied(now, original, packet));
     }
 
     fn dropped(&mut self, now: Instant, node: NodeId, packet: &PacketInfo, reason: DropReason) {
-        self.open()
-            .for_each(|own| own.dropped(now, node, packet, reason));
+        self.open().for_each(|own| own.dropped(now, node, packet, reason));
     }
 
     fn delivered(&mut self, now: Instant, packet: &PacketInfo, delivery: &Delivery) {
-        self.open()
-            .for_each(|own| own.delivered(now, packet, delivery));
+        self.open().for_each(|own| own.delivered(now, packet, delivery));
     }
 }

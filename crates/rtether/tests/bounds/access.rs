@@ -20,14 +20,8 @@ fn hub_plant(dice: &mut Dice, may_switch: bool) -> (Plant, NodeId) {
     let mut plant = Plant::default();
     let rate = BitRate::from_mbps(dice.pick(&[10, 100]));
     let mut hub = || {
-        let hub = Hub {
-            delay: Duration::from_ns(dice.pick(&[0, 0, 400])),
-            ..Hub::new(rate, 0)
-        };
-        plant.network.add(
-            format!("h{}", plant.network.nodes.len()),
-            NodeKind::Hub(hub),
-        )
+        let hub = Hub { delay: Duration::from_ns(dice.pick(&[0, 0, 400])), ..Hub::new(rate, 0) };
+        plant.network.add(format!("h{}", plant.network.nodes.len()), NodeKind::Hub(hub))
     };
     let hubs = [hub(), hub()];
     let used = if dice.chance(30) { 2 } else { 1 };
@@ -40,9 +34,7 @@ fn hub_plant(dice: &mut Dice, may_switch: bool) -> (Plant, NodeId) {
     }
     for _ in 0..dice.between(2, 6) {
         let stack = if dice.chance(20) {
-            Stack::IpRate {
-                service: Duration::from_us(dice.pick(&[5, 50])),
-            }
+            Stack::IpRate { service: Duration::from_us(dice.pick(&[5, 50])) }
         } else {
             Stack::Zero
         };
@@ -53,10 +45,7 @@ fn hub_plant(dice: &mut Dice, may_switch: bool) -> (Plant, NodeId) {
     }
     if dice.chance(30) && may_switch {
         let latency = Duration::from_us(dice.pick(&[0, 5]));
-        let switch = plant.switch(Switch {
-            latency,
-            ..Switch::new(0)
-        });
+        let switch = plant.switch(Switch { latency, ..Switch::new(0) });
         join(&mut plant, dice, switch, hubs[0]);
         for _ in 0..dice.between(1, 2) {
             let station = plant.station(Stack::Zero);
@@ -80,9 +69,7 @@ fn add_flows(plant: &mut Plant, dice: &mut Dice) {
         });
         // Files and floods are the ordinary frames of schemes with classes.
         let traffic = if dice.chance(40) {
-            Traffic::Flood {
-                interval: Duration::from_ms(1),
-            }
+            Traffic::Flood { interval: Duration::from_ms(1) }
         } else {
             Traffic::periodic(Duration::from_ms(1), Phase::Fixed(Duration::ZERO))
         };
@@ -150,10 +137,8 @@ fn random(kind: SchemeKind, number: u64) -> Plant {
     let (mut plant, hub) = hub_plant(&mut dice, kind != SchemeKind::Summation);
     add_flows(&mut plant, &mut dice);
     let parts = (&plant.network, &plant.flows[..]);
-    let wish = Wish {
-        response: Some(Duration::from_us(dice.pick(&[0, 1, 1, 30]))),
-        ..Wish::default()
-    };
+    let wish =
+        Wish { response: Some(Duration::from_us(dice.pick(&[0, 1, 1, 30]))), ..Wish::default() };
     let mut access = Access::plan(kind, parts, hub, &wish).unwrap();
     let domain = Domain::of(&plant.network, hub).unwrap();
     let round = match &mut access.scheme {
@@ -274,24 +259,15 @@ fn timed_tokens_keep_to_their_bounds() {
 
 #[test]
 fn virtual_tokens_keep_to_their_bounds() {
-    keeps_to_its_bounds(
-        SchemeKind::VirtualToken,
-        "virtual_tokens_keep_to_their_bounds",
-    );
+    keeps_to_its_bounds(SchemeKind::VirtualToken, "virtual_tokens_keep_to_their_bounds");
 }
 
 #[test]
 fn demand_priority_keeps_to_its_bounds() {
-    keeps_to_its_bounds(
-        SchemeKind::DemandPriority,
-        "demand_priority_keeps_to_its_bounds",
-    );
+    keeps_to_its_bounds(SchemeKind::DemandPriority, "demand_priority_keeps_to_its_bounds");
 }
 
 #[test]
 fn summation_frames_keep_to_their_bounds() {
-    keeps_to_its_bounds(
-        SchemeKind::Summation,
-        "summation_frames_keep_to_their_bounds",
-    );
+    keeps_to_its_bounds(SchemeKind::Summation, "summation_frames_keep_to_their_bounds");
 }

@@ -68,8 +68,7 @@ impl Text {
     }
 
     fn link(&mut self, a: &str, b: &str, more: &str) {
-        self.links
-            .push(format!("  - {{ ends: [\"{a}\", \"{b}\"]{more} }}\n"));
+        self.links.push(format!("  - {{ ends: [\"{a}\", \"{b}\"]{more} }}\n"));
     }
 
     /// Returns the file with some flows.
@@ -107,22 +106,14 @@ fn station(dice: &mut Dice, may_layer: bool) -> (String, bool) {
     ]);
     let has_layer = may_layer && dice.chance(25);
     let layer = if has_layer { layer } else { "" };
-    let comma = if has_layer {
-        ", priorities: { queues: 2 }, "
-    } else {
-        ""
-    };
+    let comma = if has_layer { ", priorities: { queues: 2 }, " } else { "" };
     (format!("{stack}{comma}{layer}"), has_layer)
 }
 
 /// Stations at a hub that take turns, some with a switch at it.
 fn hub(dice: &mut Dice, scheme: &'static str) -> Text {
-    let mut text = Text {
-        kinds: vec![scheme],
-        may_reply: true,
-        is_fast: dice.chance(50),
-        ..Text::default()
-    };
+    let mut text =
+        Text { kinds: vec![scheme], may_reply: true, is_fast: dice.chance(50), ..Text::default() };
     let rate = if text.is_fast { 100 } else { 10 };
     let count = dice.index(3) + 2;
     // Summation frames do not pass through a switch.
@@ -144,11 +135,7 @@ fn hub(dice: &mut Dice, scheme: &'static str) -> Text {
         text.link("w:1", "h:6", "");
         for port in 2..=3 {
             let number = text.station("stack: zero");
-            text.link(
-                &format!("s{number}"),
-                &format!("w:{port}"),
-                ", rate: 100 Mbit/s",
-            );
+            text.link(&format!("s{number}"), &format!("w:{port}"), ", rate: 100 Mbit/s");
         }
     }
     text
@@ -160,10 +147,7 @@ fn selection(dice: &mut Dice, text: &mut Text) -> String {
     match dice.index(7) {
         0 => {
             text.kinds.push("deadlines");
-            text.more = format!(
-                "partition: {}\n",
-                dice.pick(&["equal", "proportional", "search"])
-            );
+            text.more = format!("partition: {}\n", dice.pick(&["equal", "proportional", "search"]));
             "selection: edf".into()
         }
         1 => {
@@ -179,11 +163,7 @@ fn selection(dice: &mut Dice, text: &mut Text) -> String {
 
 /// Switches in a star, a line or a ring; or two networks; or a router.
 fn switched(dice: &mut Dice) -> Text {
-    let mut text = Text {
-        may_reply: true,
-        is_fast: true,
-        ..Text::default()
-    };
+    let mut text = Text { may_reply: true, is_fast: true, ..Text::default() };
     let selection = selection(dice, &mut text);
     let mut keys = format!("ports: 8, latency: {} us, {selection}", dice.index(12));
     if dice.chance(25) {
@@ -262,11 +242,7 @@ fn line_or_ring(dice: &mut Dice, text: &mut Text, keys: &str, is_ring: bool) {
     }
     for own in 0..links {
         let next = (own + 1) % count;
-        text.link(
-            &format!("w{own}:7"),
-            &format!("w{next}:8"),
-            ", rate: 100 Mbit/s",
-        );
+        text.link(&format!("w{own}:7"), &format!("w{next}:8"), ", rate: 100 Mbit/s");
     }
     for own in 0..count {
         let ports = if is_ring { 2 } else { 4 };
@@ -281,11 +257,7 @@ fn routed(dice: &mut Dice, text: &mut Text, keys: &str) {
         dice.pick(&["5 us", "20 us", "20 us .. 35 us"])
     );
     for own in 0..2 {
-        text.link(
-            &format!("w{own}:8"),
-            &format!("r:{}", own + 1),
-            ", rate: 100 Mbit/s",
-        );
+        text.link(&format!("w{own}:8"), &format!("r:{}", own + 1), ", rate: 100 Mbit/s");
         add_stations(dice, text, &format!("w{own}"), 1..4);
     }
 }
@@ -296,11 +268,7 @@ fn two_networks(dice: &mut Dice, text: &mut Text, keys: &str) {
     for port in 1..dice.between(4, 6) {
         let number = text.station("stack: zero, redundancy: prp");
         for network in ["wa", "wb"] {
-            text.link(
-                &format!("s{number}"),
-                &format!("{network}:{port}"),
-                ", rate: 100 Mbit/s",
-            );
+            text.link(&format!("s{number}"), &format!("{network}:{port}"), ", rate: 100 Mbit/s");
         }
     }
 }
@@ -348,13 +316,11 @@ pub(crate) fn random(number: u64) -> (Text, Vec<String>, Vec<String>) {
         switched(&mut dice)
     };
     let count = dice.between(0, 6);
-    let own: Vec<String> = (0..count)
-        .map(|index| flow(&mut dice, &mut text, &format!("f{index}")))
-        .collect();
+    let own: Vec<String> =
+        (0..count).map(|index| flow(&mut dice, &mut text, &format!("f{index}"))).collect();
     let more = dice.pick(&[1, 1, 1, 2]);
-    let added: Vec<String> = (0..more)
-        .map(|index| flow(&mut dice, &mut text, &format!("new{index}")))
-        .collect();
+    let added: Vec<String> =
+        (0..more).map(|index| flow(&mut dice, &mut text, &format!("new{index}"))).collect();
     // Deadlines near what flows take without the new ones, so that a little more may break them.
     let [alone, whole] = [&own[..], &[&own[..], &added[..]].concat()].map(|flows| {
         let flows: Vec<String> = flows.iter().map(|keys| format!("{{ {keys} }}")).collect();
@@ -380,9 +346,8 @@ pub(crate) fn random(number: u64) -> (Text, Vec<String>, Vec<String>) {
         [&[101, 103, 110, 200][..], &[60, 101, 120, 200]]
     };
     let own = own.iter().enumerate();
-    let own: Vec<String> = own
-        .map(|(at, keys)| with_deadline(&mut dice, (keys, bound(&alone, at)), tight))
-        .collect();
+    let own: Vec<String> =
+        own.map(|(at, keys)| with_deadline(&mut dice, (keys, bound(&alone, at)), tight)).collect();
     let first = own.len();
     let added = added.iter().enumerate();
     let added = added
@@ -441,9 +406,7 @@ fn expected(before: Option<(&Scenario, &Analysis)>, after: (&Scenario, &Analysis
         if now.0 == "unknown" && !was("unknown") {
             answer = Decision::Unknown;
         }
-        let is_new = ["only if", "late", "unknown"]
-            .iter()
-            .all(|state| !was(state));
+        let is_new = ["only if", "late", "unknown"].iter().all(|state| !was(state));
         if now.0 == "only if" && is_new && answer == Decision::Yes {
             answer = Decision::OnlyIf;
         }
@@ -459,16 +422,9 @@ fn check(number: u64) -> Option<(Vec<&'static str>, Decision)> {
     if alone.is_none() && !own.is_empty() {
         return None;
     }
-    let source = Source {
-        name: "added.yaml".into(),
-        text: format!("[{}]", added.join(", ")),
-    };
+    let source = Source { name: "added.yaml".into(), text: format!("[{}]", added.join(", ")) };
     let both = load_and_add("plant.yaml", &text.file(&own), &overload(), &[source]);
-    let (before, after) = both
-        .without_added
-        .clone()
-        .zip(both.scenario.clone())
-        .unwrap();
+    let (before, after) = both.without_added.clone().zip(both.scenario.clone()).unwrap();
     let found = admit(&before, &after);
     let full = analyze(&whole);
     assert_eq!(found.analysis.streams, full.streams, "{}", text.file(&own));
@@ -477,9 +433,7 @@ fn check(number: u64) -> Option<(Vec<&'static str>, Decision)> {
         let analysis = analyze(&alone);
         (alone, analysis)
     });
-    let before = before
-        .as_ref()
-        .map(|(scenario, analysis)| (scenario, analysis));
+    let before = before.as_ref().map(|(scenario, analysis)| (scenario, analysis));
     check_differences(&found, before);
     assert_eq!(found.decision, expected(before, (&whole, &full)));
     simulated(&whole, &full, number);
@@ -507,11 +461,7 @@ fn check_differences(found: &Admission, before: Option<(&Scenario, &Analysis)>) 
 /// Checks that nothing in the plant with the new flows takes longer than it is proved to take, where
 /// nothing was dropped.
 fn simulated(scenario: &Scenario, analysis: &Analysis, seed: u64) {
-    let config = Config {
-        seed,
-        warmup: Duration::ZERO,
-        bucket: Duration::ZERO,
-    };
+    let config = Config { seed, warmup: Duration::ZERO, bucket: Duration::ZERO };
     let mut simulation = Simulation::new(&scenario.network, &scenario.flows, &config).unwrap();
     simulation.run_until(Instant::ZERO + Duration::from_ms(30), &mut NoObserver);
     let record = simulation.finish();
@@ -580,10 +530,7 @@ fn a_new_frame_lengthens_the_cycle_of_all_stations() {
         \x20 - { name: g, from: a, to: c, period: 8 ms, size: 64 B, deadline: 7 ms }\n\
         run: { for: 1 s }\n";
     let new = "{ name: new, from: a, to: c, period: 20 ms, size: 1400 B, deadline: 20 ms }";
-    let source = Source {
-        name: "--flow".into(),
-        text: new.into(),
-    };
+    let source = Source { name: "--flow".into(), text: new.into() };
     let both = load_and_add("plant.yaml", text, &[], &[source]);
     let found = admit(&both.without_added.unwrap(), &both.scenario.unwrap());
     let whole = text.replace("run:", &format!("\x20 - {new}\nrun:"));

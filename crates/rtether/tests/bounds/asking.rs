@@ -80,17 +80,12 @@ impl Plant {
         if flow.is_acknowledged() {
             flow = plain_flow("f", flow.talker, flow.listeners, 1_000);
         }
-        if matches!(
-            flow.traffic,
-            Traffic::Adaptive { .. } | Traffic::Poisson { .. }
-        ) {
+        if matches!(flow.traffic, Traffic::Adaptive { .. } | Traffic::Poisson { .. }) {
             flow.traffic = Traffic::periodic(Duration::from_ms(3), Phase::Random);
         }
         let deadline = dice.pick(&[1_000, 2_000, 5_000, 20_000]);
         flow.deadline = dice.chance(85).then(|| Duration::from_us(deadline));
-        flow.deadline = flow
-            .deadline
-            .filter(|_| flow.obstacle_to_channel().is_none());
+        flow.deadline = flow.deadline.filter(|_| flow.obstacle_to_channel().is_none());
         if dice.chance(20) {
             flow.stop = Some(Duration::from_us(dice.pick(&[500, 12_000, 20_000])));
         }

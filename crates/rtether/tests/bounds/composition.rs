@@ -42,10 +42,7 @@ fn parts_add_up_to_the_bound() {
         let plant = plant(number);
         let composer = Composer::new(&plant.network, &plant.flows);
         let analysis = composer.analysis();
-        assert_eq!(
-            *analysis,
-            rtether_bounds::analyze(&plant.network, &plant.flows)
-        );
+        assert_eq!(*analysis, rtether_bounds::analyze(&plant.network, &plant.flows));
         let mut limits = Vec::new();
         for (index, stream) in analysis.streams.iter().enumerate() {
             let Ok(bound) = &stream.bound else {
@@ -60,13 +57,7 @@ fn parts_add_up_to_the_bound() {
             assert!(bound.by_method.contains(&(found.method, found.latency)));
             let shares = found.steps.iter().flat_map(|step| &step.shares);
             assert!(shares.clone().all(|share| share.time > Duration::ZERO));
-            assert!(
-                found
-                    .steps
-                    .iter()
-                    .flat_map(|s| &s.passages)
-                    .all(|p| p.time >= Duration::ZERO)
-            );
+            assert!(found.steps.iter().flat_map(|s| &s.passages).all(|p| p.time >= Duration::ZERO));
             packets_are_their_flows(&plant, &found);
             streams += 1;
             other_method += u64::from(found.latency != bound.latency);
@@ -121,11 +112,7 @@ fn packets_are_their_flows(plant: &Plant, found: &Composition) {
 fn timelines_keep_to(plant: &Plant, number: u64, limits: &[Option<Duration>]) -> u64 {
     let mut dice = dice(!number);
     let flows = adversarial(plant, &mut dice, number % 8);
-    let config = Config {
-        seed: number,
-        warmup: Duration::ZERO,
-        bucket: Duration::ZERO,
-    };
+    let config = Config { seed: number, warmup: Duration::ZERO, bucket: Duration::ZERO };
     let mut simulation = Simulation::new(&plant.network, &flows, &config).unwrap();
     let mut deliveries = Vec::new();
     let all = |_: &PacketInfo, delivery: &Delivery| {
@@ -137,11 +124,7 @@ fn timelines_keep_to(plant: &Plant, number: u64, limits: &[Option<Duration>]) ->
     let found = trails.into_found();
     assert_eq!(found.len(), deliveries.len());
     for (timeline, (stream, latency)) in found.iter().zip(&deliveries) {
-        let sum: Duration = timeline
-            .parts
-            .iter()
-            .map(rtether_sim::timeline::Part::time)
-            .sum();
+        let sum: Duration = timeline.parts.iter().map(rtether_sim::timeline::Part::time).sum();
         assert_eq!((sum, timeline.latency), (*latency, *latency));
         if let Some(limit) = limits[*stream] {
             assert!(sum <= limit, "stream {stream}: {sum} seen, {limit} proved");

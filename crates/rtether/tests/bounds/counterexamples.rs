@@ -23,11 +23,7 @@ fn assert_sound(scenario: &Scenario, analysis: &Analysis, results: &Results) {
     let shown = bound::contradictions(network, flows, analysis, &results.record);
     let streams = &results.record.streams;
     let max: Vec<_> = streams.iter().map(|own| own.latency.max).collect();
-    assert!(
-        shown.is_empty(),
-        "{shown:?}, {max:?} seen, {:?}",
-        analysis.streams
-    );
+    assert!(shown.is_empty(), "{shown:?}, {max:?} seen, {:?}", analysis.streams);
 }
 
 /// A request is held up by sixty frames, lost, and given up; the next one follows after a timeout
@@ -105,11 +101,7 @@ fn classes_of_one_link_share_its_slack() {
 /// on which each packet at the end is one of the beginning.
 #[test]
 fn fragments_of_an_answer_wait_for_each_other() {
-    for (request, reply) in [
-        ("891 B", "2952 B"),
-        ("2952 B", "2952 B"),
-        ("2952 B", "64 B"),
-    ] {
+    for (request, reply) in [("891 B", "2952 B"), ("2952 B", "2952 B"), ("2952 B", "64 B")] {
         for mode in ["cut-through", "store-and-forward"] {
             let text = format!(
                 "rtether: 1\nname: fragments\nstacks: {{ slow: {{ send: 20 us, receive: 20 us }} }}\n\
@@ -184,11 +176,7 @@ fn numbers_out_of_range_do_not_overflow() {
     .unwrap();
     for number in 0..count {
         let port = number + 1;
-        writeln!(
-            text,
-            "  - {{ ends: [n{number}, \"s:{port}\"], rate: 400 Gbit/s }}"
-        )
-        .unwrap();
+        writeln!(text, "  - {{ ends: [n{number}, \"s:{port}\"], rate: 400 Gbit/s }}").unwrap();
     }
     text += "flows:\n";
     for number in 0..count {

@@ -59,10 +59,7 @@ impl Plant {
             if flow.is_acknowledged() {
                 flow = plain_flow("f", flow.talker, flow.listeners, 1_000);
             }
-            if matches!(
-                flow.traffic,
-                Traffic::Adaptive { .. } | Traffic::Poisson { .. }
-            ) {
+            if matches!(flow.traffic, Traffic::Adaptive { .. } | Traffic::Poisson { .. }) {
                 flow.traffic = Traffic::periodic(Duration::from_ms(3), Phase::Random);
             }
             let deadline = dice.pick(&[500, 1_000, 2_000, 5_000]);

@@ -98,10 +98,7 @@ pub(crate) fn stack(dice: &mut Dice) -> Stack {
                 send: quantiles(dice),
                 receive: quantiles(dice),
             })),
-            _ => Spread::Exponential {
-                mean: us(dice, 5),
-                max: us(dice, 20),
-            },
+            _ => Spread::Exponential { mean: us(dice, 5), max: us(dice, 20) },
         },
         outliers: dice.chance(20).then_some(Outliers {
             per_million: 100_000,
@@ -111,9 +108,7 @@ pub(crate) fn stack(dice: &mut Dice) -> Stack {
     };
     match dice.index(6) {
         0 | 1 => Stack::Zero,
-        2 => Stack::IpRate {
-            service: us(dice, 60),
-        },
+        2 => Stack::IpRate { service: us(dice, 60) },
         3 => Stack::Rtos(RtosStack {
             datagram: cost(dice),
             segment: cost(dice),
@@ -123,17 +118,9 @@ pub(crate) fn stack(dice: &mut Dice) -> Stack {
         _ => Stack::Linear(LinearStack {
             send: cost(dice),
             receive: cost(dice),
-            interface: if dice.chance(50) {
-                Cost::default()
-            } else {
-                cost(dice)
-            },
+            interface: if dice.chance(50) { Cost::default() } else { cost(dice) },
             jitter,
-            servers: if dice.chance(50) {
-                Servers::Shared
-            } else {
-                Servers::PerDirection
-            },
+            servers: if dice.chance(50) { Servers::Shared } else { Servers::PerDirection },
         }),
     }
 }

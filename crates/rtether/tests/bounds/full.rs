@@ -34,10 +34,7 @@ struct Case {
 }
 
 fn tagged(flow: &mut Flow, pcp: u8) {
-    flow.tag = Some(Tag {
-        pcp: Pcp::new(pcp).unwrap(),
-        vid: Vid::PRIORITY_ONLY,
-    });
+    flow.tag = Some(Tag { pcp: Pcp::new(pcp).unwrap(), vid: Vid::PRIORITY_ONLY });
 }
 
 /// Returns the octets that a flow's frame takes on the wire.
@@ -121,9 +118,7 @@ fn shaper(dice: &mut Dice) -> Case {
     }
     for node in &mut plant.network.nodes {
         if let NodeKind::Switch(switch) = &mut node.kind {
-            switch.selection = Selection::Cbs {
-                idle_slopes: slopes,
-            };
+            switch.selection = Selection::Cbs { idle_slopes: slopes };
         }
     }
     // Together they may be more than the link.
@@ -131,12 +126,7 @@ fn shaper(dice: &mut Dice) -> Case {
     if total >= 90_000_000 {
         flows.clear();
     }
-    Case {
-        kind: "shaper",
-        plant,
-        flows,
-        is_hundred: false,
-    }
+    Case { kind: "shaper", plant, flows, is_hundred: false }
 }
 
 /// A link of 100 Mbit/s that its flows fill.
@@ -146,10 +136,7 @@ fn link(dice: &mut Dice) -> Case {
         1 => ("link by priority", Selection::StrictPriority),
         2 => ("link by deadline", Selection::EarliestDeadline),
         3 => ("link in turns", Selection::Wrr { weights: [1; 8] }),
-        _ => (
-            "link in turns of octets",
-            Selection::Drr { quanta: [1_522; 8] },
-        ),
+        _ => ("link in turns of octets", Selection::Drr { quanta: [1_522; 8] }),
     };
     let senders = dice.between(1, 4);
     let (mut plant, last) = funnel(dice, selection, senders);
@@ -171,12 +158,7 @@ fn link(dice: &mut Dice) -> Case {
     for (&index, times) in flows.iter().zip(&times) {
         every(&mut plant.flows[index], work / 4 * times);
     }
-    Case {
-        kind,
-        plant,
-        flows,
-        is_hundred: true,
-    }
+    Case { kind, plant, flows, is_hundred: true }
 }
 
 /// A receiving stack that has as much to do as it can.
@@ -191,12 +173,7 @@ fn stack(dice: &mut Dice) -> Case {
     for &index in &flows {
         every(&mut plant.flows[index], service.as_ps() * count);
     }
-    Case {
-        kind: "stack",
-        plant,
-        flows,
-        is_hundred: true,
-    }
+    Case { kind: "stack", plant, flows, is_hundred: true }
 }
 
 /// A queue that takes all of its turns, beside one that brings more than is left.
@@ -212,9 +189,7 @@ fn turns(dice: &mut Dice) -> Case {
     let frame = octets(&own) - 20;
     let selection = if is_drr {
         let quantum = |weight: u8| u16::try_from(frame * u64::from(weight)).unwrap();
-        Selection::Drr {
-            quanta: weights.map(quantum),
-        }
+        Selection::Drr { quanta: weights.map(quantum) }
     } else {
         Selection::Wrr { weights }
     };
@@ -274,12 +249,7 @@ fn policer(dice: &mut Dice) -> Case {
             break;
         }
     }
-    Case {
-        kind: "policer",
-        plant,
-        flows,
-        is_hundred: false,
-    }
+    Case { kind: "policer", plant, flows, is_hundred: false }
 }
 
 /// Slots of a hub that are all taken.
@@ -308,12 +278,7 @@ fn slots(dice: &mut Dice) -> Case {
         every(flow, cycle.as_ps() * count[&flow.talker]);
     }
     plant.network.access.push(access);
-    Case {
-        kind: "slots",
-        plant,
-        flows,
-        is_hundred: false,
-    }
+    Case { kind: "slots", plant, flows, is_hundred: false }
 }
 
 /// Switches in a ring whose links are full: flows may wait for each other without end.
@@ -340,12 +305,7 @@ fn ring(dice: &mut Dice) -> Case {
         every(&mut flow, work * i64::try_from(reach).unwrap());
         plant.flows.push(flow);
     }
-    Case {
-        kind: "ring",
-        plant,
-        flows: Vec::new(),
-        is_hundred: true,
-    }
+    Case { kind: "ring", plant, flows: Vec::new(), is_hundred: true }
 }
 
 fn random(number: u64) -> Case {
@@ -389,10 +349,7 @@ fn full_places_keep_to_their_bounds() {
         let why = unbounded(&case, &analysis);
         assert_eq!(why, None, "{kind} {:?}", case.plant.flows);
         if case.is_hundred {
-            let ports = analysis
-                .ports
-                .iter()
-                .filter_map(|port| port.utilization_ppm);
+            let ports = analysis.ports.iter().filter_map(|port| port.utilization_ppm);
             let stacks = analysis.stacks.iter().filter_map(|own| own.utilization_ppm);
             assert_eq!(ports.chain(stacks).max(), Some(1_000_000), "{kind}");
         }

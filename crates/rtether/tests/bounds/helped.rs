@@ -39,9 +39,7 @@ fn edited(text: &str, edit: &Override) -> String {
 
 fn read(text: &str) -> Scenario {
     let loaded = load("plant.yaml", text);
-    loaded
-        .into_scenario()
-        .unwrap_or_else(|words| panic!("{words}\n{text}"))
+    loaded.into_scenario().unwrap_or_else(|words| panic!("{words}\n{text}"))
 }
 
 /// Returns the name of the first stream of the table of verdicts that failed, or has no answer, and whose
@@ -62,12 +60,7 @@ fn first_in_need(checked: &Checked) -> Option<String> {
         let is_failure = ["LATE", "LOST", "not proved", "no answer"]
             .iter()
             .any(|own| word(row, verdict) == *own);
-        let short = [
-            "not proved",
-            "no bound",
-            "if delivered",
-            "if nothing dropped",
-        ];
+        let short = ["not proved", "no bound", "if delivered", "if nothing dropped"];
         is_failure && short.contains(&&word(row, proof)[..])
     });
     let mut others = rows.iter().filter(|row| word(row, proof) == "not proved");
@@ -92,11 +85,8 @@ fn proved(
     let bound = analysis.streams[stream].bound.as_ref().ok();
     let own = bound.map(|bound| {
         let effect = analysis.condition(stream).map(|own| own.effect);
-        let standing = if bound.latency > limit {
-            Standing::NotProved
-        } else {
-            Standing::of_proof(effect)
-        };
+        let standing =
+            if bound.latency > limit { Standing::NotProved } else { Standing::of_proof(effect) };
         (bound.latency, standing)
     });
     (in_time.count(), own)
@@ -110,28 +100,17 @@ fn keeps_its_word(text: &str, help: &Help, change: &Change) {
     let by_option = written.with(edit).expect("an edit that the loader takes");
     assert_eq!(by_option.network, scenario.network);
     let (count, own) = proved(&scenario, help.stream, help.limit);
-    assert_eq!(
-        own,
-        Some((change.bound, change.proof)),
-        "{}",
-        edit.argument()
-    );
+    assert_eq!(own, Some((change.bound, change.proof)), "{}", edit.argument());
     assert_eq!(count, change.proved, "{}", edit.argument());
     assert!(count >= help.proved, "{}", edit.argument());
     let gain = help.bound.map(|before| before - change.bound);
     assert_eq!(gain, change.gain);
     let (file, line) = change.place.clone().expect("where it is written");
-    assert!(
-        file == written.name && line <= text.lines().count(),
-        "{file}:{line}"
-    );
+    assert!(file == written.name && line <= text.lines().count(), "{file}:{line}");
     if change.proof == Standing::Proved {
         let results = simulate(&scenario, &Progress::default()).unwrap();
         let stream = &results.record.streams[help.stream];
-        assert!(
-            stream.latency.max <= help.limit && stream.dropped == 0,
-            "{stream:?}"
-        );
+        assert!(stream.latency.max <= help.limit && stream.dropped == 0, "{stream:?}");
     }
 }
 
@@ -147,10 +126,7 @@ fn is_said_alike(checked: &Checked, help: &Help) {
     for (words, holds) in [
         ("No single change proves anything", !is_proved && !gains),
         ("No single change proves it", !is_proved && gains),
-        (
-            "What would give it a bound",
-            help.no_bound.is_some() && !is_proved,
-        ),
+        ("What would give it a bound", help.no_bound.is_some() && !is_proved),
     ] {
         assert_eq!(remark.contains(words), holds, "{words}: {remark}");
     }
@@ -163,10 +139,7 @@ fn is_said_alike(checked: &Checked, help: &Help) {
     assert_eq!(json["help"]["remark"], remark);
     let plain = |text: &str| text.replace(['&', '<', '>', '\'', '"'], "");
     for change in changes {
-        let text = change
-            .edit
-            .as_ref()
-            .map_or(&change.words, |edit| &edit.value);
+        let text = change.edit.as_ref().map_or(&change.words, |edit| &edit.value);
         assert!(shown.contains(&change.words), "{shown}");
         assert!(plain(&page).contains(&plain(text)), "{text}");
     }
@@ -191,9 +164,7 @@ fn sensitivity_keeps_its_word(text: &str, scenario: &Scenario) -> [usize; 2] {
         let in_time = streams.map(|own| {
             let deadline = scenario.flows[own.flow.index()].deadline;
             let bound = own.bound.as_ref().ok().map(|bound| bound.latency);
-            bound
-                .zip(deadline)
-                .is_some_and(|(bound, deadline)| bound <= deadline)
+            bound.zip(deadline).is_some_and(|(bound, deadline)| bound <= deadline)
         });
         in_time.collect()
     };
@@ -233,10 +204,7 @@ fn what_would_help_keeps_its_word() {
         let [trials, edits] = sensitivity_keeps_its_word(&text, &scenario);
         count("sensitivity: changes", trials);
         count("sensitivity: edits", edits);
-        let options = Options {
-            source: Some(Written::from(text.clone())),
-            ..Options::default()
-        };
+        let options = Options { source: Some(Written::from(text.clone())), ..Options::default() };
         let checked = check::check(&scenario, options).unwrap();
         let Some(help) = &checked.help else {
             assert_eq!(first_in_need(&checked), None);
@@ -252,10 +220,7 @@ fn what_would_help_keeps_its_word() {
             keeps_its_word(&text, help, change);
             let proves = change.proof == Standing::Proved;
             count("changes", 1);
-            count(
-                "changes without an edit",
-                usize::from(change.edit.is_none()),
-            );
+            count("changes without an edit", usize::from(change.edit.is_none()));
             count("changes that prove it", usize::from(proves));
             count("hubs", usize::from(change.words.starts_with("hub")));
             count("memory", usize::from(change.words.contains("room for")));
@@ -283,10 +248,7 @@ fn what_would_help_keeps_its_word() {
 }
 
 fn help_of(text: &str) -> Help {
-    let options = Options {
-        source: Some(Written::from(text.to_owned())),
-        ..Options::default()
-    };
+    let options = Options { source: Some(Written::from(text.to_owned())), ..Options::default() };
     let checked = check::check(&read(text), options).unwrap();
     let help = checked.help.clone().expect("something fell short");
     is_said_alike(&checked, &help);
@@ -312,19 +274,12 @@ fn a_hub_is_made_faster_as_a_whole() {
     let help = help_of(&text);
     let changes = help.changes.as_ref().unwrap();
     assert_eq!((&changes[0].edit, changes.len()), (&None, 1));
-    assert_eq!(
-        (changes[0].bound, changes[0].proof),
-        (change.bound, Standing::Proved)
-    );
+    assert_eq!((changes[0].bound, changes[0].proof), (change.bound, Standing::Proved));
     // Nor does any change where stations may collide.
     let text = text.replace(", access: { scheme: polling }", "") + "accept: proved\n";
     let help = help_of(&text);
     assert_eq!(help.changes, Some(Vec::new()));
-    assert!(
-        help.remark().contains("an `access` scheme"),
-        "{}",
-        help.remark()
-    );
+    assert!(help.remark().contains("an `access` scheme"), "{}", help.remark());
 }
 
 /// Oracle: by hand, each buffer holds one frame beside the one that is sent.
@@ -383,10 +338,7 @@ fn the_pattern_near_a_bound_is_an_edit() {
         let edits = edits.collect::<Vec<_>>().join(", ");
         let scenario = read(&format!("{text}changes: {{ {edits} }}\n"));
         let results = simulate(&scenario, &Progress::default()).unwrap();
-        assert_eq!(
-            results.record.streams[0].latency.max, pattern.latency,
-            "{edits}"
-        );
+        assert_eq!(results.record.streams[0].latency.max, pattern.latency, "{edits}");
         found += 1;
     });
     assert!(found > 0 || std::env::var_os("RTETHER_CASE").is_some());

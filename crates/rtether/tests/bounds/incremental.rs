@@ -125,10 +125,7 @@ fn an_analysis_again_is_a_full_one() {
             edits_are_full(number, &mut met);
         }
     });
-    println!(
-        "{} evaluations, {} of full analyses",
-        met.evaluations, met.full_evaluations
-    );
+    println!("{} evaluations, {} of full analyses", met.evaluations, met.full_evaluations);
     let is_one_case = std::env::var_os("RTETHER_CASE").is_some();
     assert!(is_one_case || met.cycles > 100 && met.openings > 10 && met.causes > 100);
 }
@@ -156,11 +153,7 @@ fn named(stream: &StreamBound, flows: &[Flow]) -> (StreamBound, String, Option<S
 /// Checks that the changes lead from one analysis to the other, up to flow numbers.
 fn check_changes(before: &Analysis, after: &Analysis, changes: &Changes) {
     let gone = changes.streams.iter().filter(|c| c.after.is_none()).count();
-    let came = changes
-        .streams
-        .iter()
-        .filter(|c| c.before.is_none())
-        .count();
+    let came = changes.streams.iter().filter(|c| c.before.is_none()).count();
     assert_eq!(before.streams.len() + came, after.streams.len() + gone);
     for change in &changes.streams {
         for (side, all) in [(&change.before, before), (&change.after, after)] {
@@ -184,21 +177,7 @@ fn check_changes(before: &Analysis, after: &Analysis, changes: &Changes) {
         finite.collect::<Vec<_>>()
     };
     assert_eq!(
-        bounds(
-            before,
-            changes
-                .streams
-                .iter()
-                .filter_map(|c| c.before.as_ref())
-                .collect()
-        ),
-        bounds(
-            after,
-            changes
-                .streams
-                .iter()
-                .filter_map(|c| c.after.as_ref())
-                .collect()
-        ),
+        bounds(before, changes.streams.iter().filter_map(|c| c.before.as_ref()).collect()),
+        bounds(after, changes.streams.iter().filter_map(|c| c.after.as_ref()).collect()),
     );
 }

@@ -42,11 +42,7 @@ pub(crate) fn add_layers(dice: &mut Dice, station: &mut EndStation, mbps: u64) {
     layer.rules = (0..dice.between(0, 3)).map(|_| rule(dice, count)).collect();
     // Sometimes fewer queues than classes.
     let queues = usize::try_from(dice.between(1, u64::from(count))).unwrap();
-    let queues = if dice.chance(80) {
-        count.into()
-    } else {
-        queues
-    };
+    let queues = if dice.chance(80) { count.into() } else { queues };
     if receive {
         layer.receive = Some(receive_side(dice, queues));
     }
@@ -94,10 +90,7 @@ fn rule(dice: &mut Dice, count: u8) -> Rule {
         2 => headers.protocol = Some(dice.pick(&[1, 6, 17])),
         _ => {
             let first = 49_152 + u16::try_from(dice.between(0, 8)).unwrap();
-            let ports = rtether_model::endnode::PortRange {
-                first,
-                last: first + 4,
-            };
+            let ports = rtether_model::endnode::PortRange { first, last: first + 4 };
             if dice.chance(50) {
                 headers.source_port = Some(ports);
             } else {
@@ -121,37 +114,25 @@ fn receive_side(dice: &mut Dice, queues: usize) -> Receive {
             low_turn: dice.pick(&[LowTurn::AllQueues, LowTurn::BelowTop]),
         },
     };
-    Receive::Queues(ReceiveConfig {
-        input_limit: PLENTY,
-        queue_limits,
-        selection,
-    })
+    Receive::Queues(ReceiveConfig { input_limit: PLENTY, queue_limits, selection })
 }
 
 fn transmit_side(dice: &mut Dice, queues: usize) -> TransmitConfig {
     let top = u64::try_from(queues).unwrap() - 1;
     let strategy = match dice.index(7) {
         0 => TransmitStrategy::Fifo,
-        1 => TransmitStrategy::Moderate {
-            empty: RingEmpty::NoneWaitingOrSending,
-        },
-        2 => TransmitStrategy::Moderate {
-            empty: RingEmpty::NoneWaiting,
-        },
-        3 | 4 => TransmitStrategy::Strict {
-            idle_release: (!dice.chance(15)).then(|| us(dice, 1_000)),
-        },
+        1 => TransmitStrategy::Moderate { empty: RingEmpty::NoneWaitingOrSending },
+        2 => TransmitStrategy::Moderate { empty: RingEmpty::NoneWaiting },
+        3 | 4 => {
+            TransmitStrategy::Strict { idle_release: (!dice.chance(15)).then(|| us(dice, 1_000)) }
+        }
         5 => TransmitStrategy::Selection(queued(dice)),
-        _ => TransmitStrategy::Rings {
-            count: u8::try_from(dice.between(1, top + 1)).unwrap(),
-        },
+        _ => TransmitStrategy::Rings { count: u8::try_from(dice.between(1, top + 1)).unwrap() },
     };
     TransmitConfig {
         ring_limit: dice.pick(&[1, 2, 3, 16, 64]),
         queue_limits: vec![PLENTY; queues],
-        high_from: dice
-            .chance(40)
-            .then(|| u8::try_from(dice.between(0, top)).unwrap()),
+        high_from: dice.chance(40).then(|| u8::try_from(dice.between(0, top)).unwrap()),
         strategy,
     }
 }
@@ -208,11 +189,7 @@ fn smoothing(dice: &mut Dice, mbps: u64) -> Smoothing {
             ..TurnBucket::DEFAULT
         }),
     };
-    let limits = Limits {
-        real_time_packets: 1 << 20,
-        bulk_packets: 1 << 20,
-        ..Limits::default()
-    };
+    let limits = Limits { real_time_packets: 1 << 20, bulk_packets: 1 << 20, ..Limits::default() };
     Smoothing {
         config: Config { mode, limits },
         rule: dice.pick(&[
@@ -222,20 +199,10 @@ fn smoothing(dice: &mut Dice, mbps: u64) -> Smoothing {
         ]),
         ring: dice.pick(&[1, 2, 2, 2, 5]),
         detector: match dice.index(8) {
-            0 => Detector::ClearingRate {
-                floor: BitRate::from_mbps(mbps / 2),
-            },
-            1 => Detector::Backlog {
-                low: Bytes::new(500),
-                high: Bytes::new(1_500),
-            },
-            2 => Detector::Utilization {
-                threshold_percent: 20,
-                window: Duration::from_us(500),
-            },
-            _ => Detector::OwnCollisions {
-                visibility_per_million: 1_000_000,
-            },
+            0 => Detector::ClearingRate { floor: BitRate::from_mbps(mbps / 2) },
+            1 => Detector::Backlog { low: Bytes::new(500), high: Bytes::new(1_500) },
+            2 => Detector::Utilization { threshold_percent: 20, window: Duration::from_us(500) },
+            _ => Detector::OwnCollisions { visibility_per_million: 1_000_000 },
         },
     }
 }

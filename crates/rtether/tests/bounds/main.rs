@@ -5,10 +5,7 @@
 //! it. `RTETHER_NIGHTLY=1` runs 10 000 cases.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
-#![allow(
-    clippy::cast_precision_loss,
-    reason = "quotients of bound and maximum are for display"
-)]
+#![allow(clippy::cast_precision_loss, reason = "quotients of bound and maximum are for display")]
 
 mod access;
 mod admitted;
@@ -113,11 +110,7 @@ fn for_each_case_up_to(
 
 /// Simulates with the phases of `flows` and returns the record.
 fn simulate(plant: &Plant, flows: &[Flow], seed: u64) -> Record {
-    let config = Config {
-        seed,
-        warmup: Duration::ZERO,
-        bucket: Duration::ZERO,
-    };
+    let config = Config { seed, warmup: Duration::ZERO, bucket: Duration::ZERO };
     let mut simulation = Simulation::new(&plant.network, flows, &config).unwrap();
     let until = Instant::ZERO + Duration::from_ms(30);
     simulation.run_until(until, &mut NoObserver);
@@ -190,9 +183,7 @@ fn adversarial(plant: &Plant, dice: &mut Dice, run: u64) -> Vec<Flow> {
             let spread = dice.pick(&[1, 20_000_000, 150_000_000, 1_000_000_000]);
             with_phases(&plant.flows, |_, _| Duration::from_ps(dice.time(0, spread)))
         }
-        1 | 2 => with_phases(&plant.flows, |_, _| {
-            Duration::from_ps(dice.time(0, 4_000_000_000))
-        }),
+        1 | 2 => with_phases(&plant.flows, |_, _| Duration::from_ps(dice.time(0, 4_000_000_000))),
         _ => {
             let target = dice.index(plant.flows.len());
             let flow = &plant.flows[target];
@@ -205,11 +196,7 @@ fn adversarial(plant: &Plant, dice: &mut Dice, run: u64) -> Vec<Flow> {
                 return with_phases(&plant.flows, |_, _| Duration::from_ps(dice.time(0, spread)));
             }
             // Mostly the last hop, where all disturbing flows have joined.
-            let hop = if dice.chance(60) {
-                path.len() - 1
-            } else {
-                dice.index(path.len())
-            };
+            let hop = if dice.chance(60) { path.len() - 1 } else { dice.index(path.len()) };
             meeting_at(plant, path[hop].egress, target)
         }
     }
@@ -243,11 +230,7 @@ fn check(analysis: &Analysis, record: &Record) -> Vec<Duration> {
     for port in &analysis.ports {
         let seen = record.ports.iter().find(|seen| seen.port == port.port);
         if let (Some(limit), Some(seen)) = (port.backlog, seen) {
-            assert!(
-                seen.backlog_max <= limit,
-                "{port:?}: {} seen",
-                seen.backlog_max
-            );
+            assert!(seen.backlog_max <= limit, "{port:?}: {} seen", seen.backlog_max);
         }
         let queues = seen.iter().flat_map(|seen| &seen.queues);
         for (limit, seen) in port.queues.iter().zip(queues) {
@@ -299,8 +282,7 @@ impl Tightness {
                     *count += 1;
                     *gain += bound.by_method[0].1.as_secs_f64() / bound.latency.as_secs_f64() - 1.0;
                     if *seen > Duration::ZERO {
-                        self.ratios
-                            .push(bound.latency.as_secs_f64() / seen.as_secs_f64());
+                        self.ratios.push(bound.latency.as_secs_f64() / seen.as_secs_f64());
                     }
                 }
                 Err(reason) => {
@@ -350,10 +332,7 @@ fn check_diameter(plant: &Plant, seen: &[Duration]) -> usize {
     let streams = streams.filter_map(|(bound, seen)| Some((bound.as_ref()?, seen)));
     let mut count = 0;
     for ((places, bound), seen) in streams {
-        assert!(
-            seen <= bound,
-            "{seen} seen, {bound} by {places} places: {found:?}"
-        );
+        assert!(seen <= bound, "{seen} seen, {bound} by {places} places: {found:?}");
         count += 1;
     }
     count

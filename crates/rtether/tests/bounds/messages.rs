@@ -14,11 +14,7 @@ impl Plant {
     /// Returns a full plant, every fourth with layers, in which most flows of packets are messages
     /// over TCP.
     pub(crate) fn connected(number: u64) -> Self {
-        let variety = if number % 4 == 3 {
-            Variety::Layered
-        } else {
-            Variety::Full
-        };
+        let variety = if number % 4 == 3 { Variety::Layered } else { Variety::Full };
         let mut plant = Self::random(number.wrapping_add(1 << 43), variety);
         let mut dice = dice(number.wrapping_add(1 << 44));
         // One flow without a limit leaves most others without a bound.
@@ -55,9 +51,7 @@ fn slow_down(flow: &mut Flow) {
         Traffic::Periodic { period, .. } | Traffic::Flood { interval: period } => {
             *period = *period * 3;
         }
-        Traffic::Sporadic {
-            min_gap, mean_gap, ..
-        } => {
+        Traffic::Sporadic { min_gap, mean_gap, .. } => {
             *min_gap = *min_gap * 3;
             *mean_gap = *min_gap;
         }
@@ -130,8 +124,5 @@ fn messages_over_tcp_keep_to_their_bounds() {
     });
     tightness.print("plants with messages over TCP");
     let is_one = std::env::var_os("RTETHER_CASE").is_some();
-    assert!(
-        is_one || (proved > 200 && delayed > 50),
-        "{proved} {delayed}"
-    );
+    assert!(is_one || (proved > 200 && delayed > 50), "{proved} {delayed}");
 }

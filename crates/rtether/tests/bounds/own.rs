@@ -131,9 +131,7 @@ const GATE: &str = "rtether: 1\n\
 fn rules_at_a_router_choose_the_queue() {
     let of = |ingress: &str| {
         let text = GATE.replace("INGRESS", ingress);
-        let scenario = load("gate.yaml", &text)
-            .into_scenario()
-            .expect("a good scenario");
+        let scenario = load("gate.yaml", &text).into_scenario().expect("a good scenario");
         let analysis = analyze(&scenario.network, &scenario.flows);
         let bound = analysis.streams[0].bound.as_ref().expect("a bound").latency;
         let seen = simulate_scenario(&scenario);
@@ -148,10 +146,7 @@ fn rules_at_a_router_choose_the_queue() {
     assert!(marked > way + frame, "{marked}");
     assert!(plain > way + frame * 2, "{plain} and {marked}");
     // A rule sees the DSCP that came, whatever it gives.
-    assert_eq!(
-        of("ingress: [{ dscp: 46, mark: 6, mark_dscp: 10 }]"),
-        marked
-    );
+    assert_eq!(of("ingress: [{ dscp: 46, mark: 6, mark_dscp: 10 }]"), marked);
 }
 
 fn simulate_scenario(scenario: &rtether::scenario::Scenario) -> Duration {

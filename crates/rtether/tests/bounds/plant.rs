@@ -84,27 +84,16 @@ impl Plant {
             return plant;
         }
         let is_full = variety != Variety::Plain;
-        let rate = if is_full {
-            dice.pick(&[10, 100, 100, 100, 1000])
-        } else {
-            100
-        };
+        let rate = if is_full { dice.pick(&[10, 100, 100, 100, 1000]) } else { 100 };
         plant.publishes = is_full && dice.chance(15);
         let switches = plant.topology(&mut dice, is_full, rate);
         let stations = dice.between(3, 10);
         for index in 0..stations {
-            let stack = if is_full {
-                stack(&mut dice)
-            } else {
-                Stack::Zero
-            };
+            let stack = if is_full { stack(&mut dice) } else { Stack::Zero };
             let station = plant.station(stack);
             let switch = switches[usize::try_from(index).unwrap() % switches.len()];
-            let own_rate = if is_full && dice.chance(20) {
-                dice.pick(&[10, 100, 1000])
-            } else {
-                rate
-            };
+            let own_rate =
+                if is_full && dice.chance(20) { dice.pick(&[10, 100, 1000]) } else { rate };
             plant.join(station, switch, own_rate, false);
             if variety == Variety::Layered
                 && let NodeKind::EndStation(inside) = &mut plant.network.nodes[station.index()].kind
@@ -247,11 +236,7 @@ impl Plant {
         let switch = self.switch(plain_switch());
         for index in 0..dice.between(3, 5) {
             let station = self.station(if index == 0 { stack(dice) } else { Stack::Zero });
-            let rate = if index == 0 {
-                dice.pick(&[10, 100, 1000])
-            } else {
-                1000
-            };
+            let rate = if index == 0 { dice.pick(&[10, 100, 1000]) } else { 1000 };
             if let (0, NodeKind::EndStation(inside)) =
                 (index, &mut self.network.nodes[station.index()].kind)
             {
@@ -304,11 +289,7 @@ impl Plant {
                 switch = random_switch(dice, true);
             }
             let node = self.node(format!("w{index}"), NodeKind::Switch(switch));
-            let trunk = if is_full && dice.chance(25) {
-                dice.pick(&[100, 1000])
-            } else {
-                rate
-            };
+            let trunk = if is_full && dice.chance(25) { dice.pick(&[100, 1000]) } else { rate };
             if let Some(&last) = switches.last() {
                 let before = match shape {
                     0 | 3 => last,
@@ -377,11 +358,7 @@ impl Plant {
         let talker = dice.pick(&self.stations);
         let others = self.stations.iter().filter(|&&node| node != talker);
         let mut others: Vec<NodeId> = others.copied().collect();
-        let listeners = if is_full && dice.chance(25) {
-            dice.between(1, 3)
-        } else {
-            1
-        };
+        let listeners = if is_full && dice.chance(25) { dice.between(1, 3) } else { 1 };
         let listeners: Vec<NodeId> = (0..listeners)
             .filter(|_| !others.is_empty())
             .collect::<Vec<_>>()
@@ -393,11 +370,7 @@ impl Plant {
                 })
             })
             .collect();
-        let payload = if dice.chance(60) {
-            dice.between(0, 200)
-        } else {
-            dice.between(200, 1472)
-        };
+        let payload = if dice.chance(60) { dice.between(0, 200) } else { dice.between(200, 1472) };
         let mut flow = plain_flow(&format!("f{index}"), talker, listeners, payload);
         let scale = if rate == 10 { 8 } else { 1 };
         let periods = if is_full {
@@ -450,9 +423,7 @@ fn vary(dice: &mut Dice, flow: &mut Flow, period: Duration, publishes: bool) {
             pause: Duration::from_us(dice.pick(&[0, 100, 1_000])),
             timeout: Duration::from_us(dice.pick(&[300, 5_000, 100_000])),
         },
-        98 => Traffic::Poisson {
-            mean_interval: period,
-        },
+        98 => Traffic::Poisson { mean_interval: period },
         90..98 if flow.delivery == Delivery::Unicast && flow.listeners.len() == 1 => {
             flow.reply = None;
             flow.encapsulation = Encapsulation::Tcp;
@@ -463,9 +434,7 @@ fn vary(dice: &mut Dice, flow: &mut Flow, period: Duration, publishes: bool) {
     };
     if dice.chance(60) {
         // The deadline decides the order under earliest-deadline-first selection.
-        flow.deadline = Some(Duration::from_us(
-            dice.pick(&[100, 500, 2_000, 10_000, 50_000]),
-        ));
+        flow.deadline = Some(Duration::from_us(dice.pick(&[100, 500, 2_000, 10_000, 50_000])));
     }
     let is_packets = !matches!(flow.traffic, Traffic::Bulk(_));
     if publishes && is_packets && flow.delivery == Delivery::Unicast && dice.chance(25) {
@@ -492,10 +461,7 @@ fn fragment(dice: &mut Dice, flow: &mut Flow) {
 
 /// Publishes a flow over RTPS if its packets fit.
 pub(crate) fn publish(flow: &mut Flow, is_reliable: bool) {
-    let over = Encapsulation::Rtps {
-        version: RtpsVersion::V2_5,
-        is_reliable,
-    };
+    let over = Encapsulation::Rtps { version: RtpsVersion::V2_5, is_reliable };
     let most = over.max_payload();
     let answer = flow.reply.map_or(Bytes::ZERO, |reply| reply.payload);
     if flow.payload.max(answer) <= most {
@@ -511,13 +477,10 @@ fn bulk(dice: &mut Dice) -> Bulk {
     let transfers = transfers.collect();
     Bulk {
         transfers,
-        bursts: dice.chance(20).then(|| Bursts {
-            size: Bytes::new(dice.between(1, 20_000)),
-            mean_gap: None,
-        }),
-        rate: dice
-            .chance(30)
-            .then(|| BitRate::from_mbps(dice.between(1, 50))),
+        bursts: dice
+            .chance(20)
+            .then(|| Bursts { size: Bytes::new(dice.between(1, 20_000)), mean_gap: None }),
+        rate: dice.chance(30).then(|| BitRate::from_mbps(dice.between(1, 50))),
         tcp: TcpParameters {
             segment: Bytes::new(dice.pick(&[536, 1000, 1460])),
             window: Bytes::new(dice.pick(&[2_000, 7_300, 20_000])),

@@ -119,15 +119,11 @@ fn rule(dice: &mut Dice, plant: &Plant) -> IngressRule {
     }
     if dice.chance(75) {
         rule.police = Some(Police {
-            rate: BitRate::from_bps(dice.pick(&[
-                100_000, 800_000, 3_000_000, 3_000_001, 10_000_000, 40_000_000,
-            ])),
+            rate: BitRate::from_bps(
+                dice.pick(&[100_000, 800_000, 3_000_000, 3_000_001, 10_000_000, 40_000_000]),
+            ),
             burst: Bytes::new(dice.pick(&[64, 300, 1_600, 5_000, 20_000])),
-            exceed: if dice.chance(70) {
-                Exceed::Drop
-            } else {
-                Exceed::Demote(pcp(dice))
-            },
+            exceed: if dice.chance(70) { Exceed::Drop } else { Exceed::Demote(pcp(dice)) },
         });
     }
     rule

@@ -13,11 +13,7 @@ use crate::{RUNS, Tightness, adversarial, check, for_each_case, simulate, with_p
 impl Plant {
     /// Returns a full plant, every fourth with layers, in which half of the flows have replies.
     pub(crate) fn polled(number: u64) -> Self {
-        let variety = if number % 4 == 3 {
-            Variety::Layered
-        } else {
-            Variety::Full
-        };
+        let variety = if number % 4 == 3 { Variety::Layered } else { Variety::Full };
         let mut plant = Self::random(number.wrapping_add(1 << 41), variety);
         let mut dice = dice(number.wrapping_add(1 << 42));
         let has_stacks = dice.chance(60);

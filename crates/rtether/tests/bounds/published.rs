@@ -20,11 +20,7 @@ pub(crate) struct Kind {
 }
 
 const fn kind(name: &'static str, published: Option<u64>, build: fn(&mut Dice) -> Plant) -> Kind {
-    Kind {
-        name,
-        published,
-        build,
-    }
+    Kind { name, published, build }
 }
 
 /// All kinds.
@@ -174,10 +170,7 @@ fn loaded(dice: &mut Dice) -> Plant {
         let period = Duration::from_us(dice.pick(&[1_000, 2_000, 3_000, 5_000]));
         plant.any(dice, period, 600);
         let analysis = analyze_with(&plant.network, &plant.flows, Methods::TotalFlow);
-        let load = analysis
-            .ports
-            .iter()
-            .filter_map(|port| port.utilization_ppm);
+        let load = analysis.ports.iter().filter_map(|port| port.utilization_ppm);
         match load.max() {
             Some(950_000..) => drop(plant.flows.pop()),
             Some(670_000..) => return plant,
@@ -201,10 +194,8 @@ fn polls(dice: &mut Dice, slaves: usize) -> Plant {
         plant.add(plant.stations[0], slave, payload, Duration::from_ms(10));
     }
     for flow in &mut plant.flows {
-        flow.reply = Some(Reply {
-            payload: Bytes::new(dice.between(18, 200)),
-            after: Duration::ZERO,
-        });
+        flow.reply =
+            Some(Reply { payload: Bytes::new(dice.between(18, 200)), after: Duration::ZERO });
     }
     plant
 }
@@ -245,10 +236,8 @@ fn priorities(dice: &mut Dice) -> Plant {
         plant.any(dice, Duration::from_ms(4), 1_000);
     }
     for flow in &mut plant.flows {
-        flow.tag = Some(Tag {
-            pcp: Pcp::new(dice.pick(&[1, 2, 4, 6])).unwrap(),
-            vid: Vid::PRIORITY_ONLY,
-        });
+        flow.tag =
+            Some(Tag { pcp: Pcp::new(dice.pick(&[1, 2, 4, 6])).unwrap(), vid: Vid::PRIORITY_ONLY });
     }
     plant
 }
@@ -288,10 +277,8 @@ fn conversations(dice: &mut Dice) -> Plant {
         }
     }
     let all = [plant.stations[0], plant.flows[0].listeners[0]];
-    plant.stations = all
-        .into_iter()
-        .chain(plant.flows[1..].iter().map(|flow| flow.listeners[0]))
-        .collect();
+    plant.stations =
+        all.into_iter().chain(plant.flows[1..].iter().map(|flow| flow.listeners[0])).collect();
     plant.flows.clear();
     for _ in 0..8 {
         let period = Duration::from_ms(dice.pick(&[5, 10, 20]));

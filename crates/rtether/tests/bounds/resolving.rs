@@ -24,10 +24,7 @@ impl Plant {
             4 => Self::random(number, Variety::Plain),
             _ => Self::random(number, Variety::Full),
         };
-        if Routing::new(&plant.network)
-            .find_loop(&plant.network)
-            .is_some()
-        {
+        if Routing::new(&plant.network).find_loop(&plant.network).is_some() {
             return None;
         }
         let mut dice = dice(!number);
@@ -76,41 +73,35 @@ impl Plant {
 fn packets_held_for_an_address_keep_to_their_bounds() {
     let mut tightness = Tightness::default();
     let (mut plants, mut held, mut unproved) = (0, 0, 0);
-    for_each_case(
-        "packets_held_for_an_address_keep_to_their_bounds",
-        |number| {
-            let Some(plant) = Plant::resolving(number) else {
-                return;
-            };
-            plants += 1;
-            let analysis = analyze(&plant.network, &plant.flows);
-            let is_unproved = |bound: &Result<_, Reason>| {
-                matches!(
-                    bound,
-                    Err(Reason::Resolution { .. } | Reason::Connection { .. })
-                )
-            };
-            let mut streams = analysis.streams.iter();
-            let is_proved = streams.all(|stream| stream.bound.is_ok());
-            unproved += usize::from(analysis.streams.iter().any(|own| is_unproved(&own.bound)));
-            let mut dice = dice(!number);
-            let mut most = vec![Duration::ZERO; analysis.streams.len()];
-            for run in 0..RUNS {
-                let flows = adversarial(&plant, &mut dice, run);
-                let record = simulate(&plant, &flows, number ^ run);
-                for (most, seen) in most.iter_mut().zip(check(&analysis, &record)) {
-                    *most = (*most).max(seen);
-                }
-                for arp in record.nodes.iter().filter_map(|node| node.arp.as_ref()) {
-                    held += arp.held;
-                    let is_kept = arp.failures == 0 && arp.dropped == 0;
-                    assert!(!is_proved || is_kept, "{arp:?}");
-                }
+    for_each_case("packets_held_for_an_address_keep_to_their_bounds", |number| {
+        let Some(plant) = Plant::resolving(number) else {
+            return;
+        };
+        plants += 1;
+        let analysis = analyze(&plant.network, &plant.flows);
+        let is_unproved = |bound: &Result<_, Reason>| {
+            matches!(bound, Err(Reason::Resolution { .. } | Reason::Connection { .. }))
+        };
+        let mut streams = analysis.streams.iter();
+        let is_proved = streams.all(|stream| stream.bound.is_ok());
+        unproved += usize::from(analysis.streams.iter().any(|own| is_unproved(&own.bound)));
+        let mut dice = dice(!number);
+        let mut most = vec![Duration::ZERO; analysis.streams.len()];
+        for run in 0..RUNS {
+            let flows = adversarial(&plant, &mut dice, run);
+            let record = simulate(&plant, &flows, number ^ run);
+            for (most, seen) in most.iter_mut().zip(check(&analysis, &record)) {
+                *most = (*most).max(seen);
             }
-            tightness.by_diameter += check_diameter(&plant, &most);
-            tightness.add(&analysis, &most);
-        },
-    );
+            for arp in record.nodes.iter().filter_map(|node| node.arp.as_ref()) {
+                held += arp.held;
+                let is_kept = arp.failures == 0 && arp.dropped == 0;
+                assert!(!is_proved || is_kept, "{arp:?}");
+            }
+        }
+        tightness.by_diameter += check_diameter(&plant, &most);
+        tightness.add(&analysis, &most);
+    });
     tightness.print("plants that resolve addresses");
     println!("{plants} plants, {held} packets held; {unproved} plants with unproved exchanges");
     let is_one = std::env::var_os("RTETHER_CASE").is_some();

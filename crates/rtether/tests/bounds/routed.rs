@@ -79,11 +79,7 @@ impl Plant {
         while !open.is_empty() {
             // Long ways are found from the node that was reached last.
             let last = open.len() - 1;
-            let at = if dice.chance(60) {
-                last
-            } else {
-                dice.index(last + 1)
-            };
+            let at = if dice.chance(60) { last } else { dice.index(last + 1) };
             let hop = open.swap_remove(at);
             let node = hop.ingress.node;
             if node == root || into.contains_key(&node) {
@@ -117,10 +113,8 @@ impl Plant {
             for (port, setting) in (0..).zip(&mut switch.ports) {
                 let link = routing.link_at(PortId { node: id, port });
                 let allowed = link.and_then(|link| members.get(&link)).cloned();
-                setting.vlan = PortVlan::Trunk {
-                    allowed: Some(allowed.unwrap_or_default()),
-                    native: None,
-                };
+                setting.vlan =
+                    PortVlan::Trunk { allowed: Some(allowed.unwrap_or_default()), native: None };
             }
         }
         for flow in &mut self.flows {
@@ -151,8 +145,5 @@ fn many_flows_take_a_long_way() {
             }
         }
     }
-    assert!(
-        long * 6 > all && vlan * 40 > all,
-        "{long} and {vlan} of {all}"
-    );
+    assert!(long * 6 > all && vlan * 40 > all, "{long} and {vlan} of {all}");
 }

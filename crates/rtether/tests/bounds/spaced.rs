@@ -40,9 +40,8 @@ fn space(dice: &mut Dice, flow: &mut Flow) {
         flow.listeners.truncate(1);
     }
     let releases = flow.traffic.releases();
-    let each = releases.map_or(Duration::from_ms(1), |own| {
-        own.period / i64::from(own.burst.max(1))
-    });
+    let each =
+        releases.map_or(Duration::from_ms(1), |own| own.period / i64::from(own.burst.max(1)));
     // Exactly as fast as the flow, somewhat faster, far faster, or too slow.
     let percent = dice.pick(&[100, 100, 100, 97, 50, 20, 3, 110]);
     flow.gap = Some(each * percent / 100);

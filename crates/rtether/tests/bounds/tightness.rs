@@ -64,12 +64,7 @@ impl Figures {
     fn read(text: &str) -> Self {
         let mut numbers = text.split(',').skip(1).map(|n| n.parse().unwrap());
         let mut next = || numbers.next().unwrap();
-        Self {
-            streams: next(),
-            median: next(),
-            p95: next(),
-            mean: next(),
-        }
+        Self { streams: next(), median: next(), p95: next(), mean: next() }
     }
 
     /// Compares with the recorded figures.
@@ -95,17 +90,8 @@ impl Figures {
 fn sporadic(flows: &[Flow]) -> Vec<Flow> {
     let mut flows = flows.to_vec();
     for flow in &mut flows {
-        if let Traffic::Periodic {
-            period,
-            release_jitter: Duration::ZERO,
-            ..
-        } = flow.traffic
-        {
-            flow.traffic = Traffic::Sporadic {
-                min_gap: period,
-                mean_gap: period,
-                burst: 1,
-            };
+        if let Traffic::Periodic { period, release_jitter: Duration::ZERO, .. } = flow.traffic {
+            flow.traffic = Traffic::Sporadic { min_gap: period, mean_gap: period, burst: 1 };
         }
     }
     flows
@@ -116,11 +102,7 @@ fn sporadic(flows: &[Flow]) -> Vec<Flow> {
 fn search(plant: &Plant, analysis: &Analysis, stream: usize, steps: u64) -> Duration {
     let bound = analysis.streams[stream].bound.as_ref().unwrap().latency;
     let flows = sporadic(&plant.flows);
-    let open = adversary::Plant {
-        network: &plant.network,
-        flows: &flows,
-        run: searched(),
-    };
+    let open = adversary::Plant { network: &plant.network, flows: &flows, run: searched() };
     let target = Target::all(&flows)[stream];
     let found = adversary::search(open, target, Some(bound), steps).unwrap();
     let first = |flow: usize| {
@@ -145,12 +127,7 @@ fn table(rows: &[(&Kind, Figures)]) -> String {
     let mut text = String::from("kind,streams,median,p95,mean\n");
     for (kind, figures) in rows {
         let name = kind.name;
-        let Figures {
-            streams,
-            median,
-            p95,
-            mean,
-        } = figures;
+        let Figures { streams, median, p95, mean } = figures;
         writeln!(text, "{name},{streams},{median},{p95},{mean}").unwrap();
     }
     text
@@ -192,14 +169,9 @@ const END: &str = "<!-- tightness: end -->";
 #[allow(clippy::print_stdout, reason = "shown with --nocapture")]
 fn bounds_are_as_tight_as_recorded() {
     let is_nightly = std::env::var("RTETHER_NIGHTLY").is_ok_and(|value| value == "1");
-    let (plants, steps) = if is_nightly {
-        (NIGHTLY_PLANTS, NIGHTLY_STEPS)
-    } else {
-        (PLANTS, STEPS)
-    };
-    let rows = KINDS
-        .each_ref()
-        .map(|kind| (kind, Figures::of(kind, plants, steps)));
+    let (plants, steps) =
+        if is_nightly { (NIGHTLY_PLANTS, NIGHTLY_STEPS) } else { (PLANTS, STEPS) };
+    let rows = KINDS.each_ref().map(|kind| (kind, Figures::of(kind, plants, steps)));
     let found = section(&rows);
     println!("{found}");
     for (kind, figures) in &rows {
@@ -227,9 +199,5 @@ fn bounds_are_as_tight_as_recorded() {
         row.1.compare(*recorded, row.0.name);
         row.1 = *recorded;
     }
-    assert_eq!(
-        &page[begin..end],
-        section(&old),
-        "the page is not the table"
-    );
+    assert_eq!(&page[begin..end], section(&old), "the page is not the table");
 }

@@ -65,21 +65,13 @@ impl Plant {
     }
 
     fn with(&self, network: Network) -> Self {
-        Self {
-            network,
-            flows: self.flows.clone(),
-            stations: self.stations.clone(),
-            ..*self
-        }
+        Self { network, flows: self.flows.clone(), stations: self.stations.clone(), ..*self }
     }
 }
 
 /// Returns whether nothing limits the releases of a flow, or something on its way does.
 fn is_open(flow: &Flow) -> bool {
-    let is_limited = matches!(
-        flow.traffic,
-        Traffic::Periodic { .. } | Traffic::Sporadic { .. }
-    );
+    let is_limited = matches!(flow.traffic, Traffic::Periodic { .. } | Traffic::Sporadic { .. });
     !is_limited || flow.is_published() || flow.connection.is_some() || flow.gap.is_some()
 }
 
@@ -105,13 +97,11 @@ fn bounds_hold_for_every_constant() {
                 0 => plant.network.clone(),
                 1 => plant.network.at_least(),
                 2 => plant.network.at_most(),
-                _ => plant.network.decided(|_, _, more| {
-                    if dice.chance(50) {
-                        more
-                    } else {
-                        Duration::ZERO
-                    }
-                }),
+                _ => plant.network.decided(
+                    |_, _, more| {
+                        if dice.chance(50) { more } else { Duration::ZERO }
+                    },
+                ),
             };
             let known = plant.with(network);
             let flows = adversarial(&known, &mut dice, run / 2 * 3 % 7);
@@ -139,18 +129,14 @@ fn an_interval_is_no_better_than_any_constant_of_it() {
         // A search for a fixed point may stop above the least one, and of two limits on an open flow
         // one is chosen that is not the better one everywhere: these are valid for all constants, but
         // not ordered.
-        let mut bounds = interval
-            .streams
-            .iter()
-            .filter_map(|own| own.bound.as_ref().ok());
+        let mut bounds = interval.streams.iter().filter_map(|own| own.bound.as_ref().ok());
         let is_cyclic = bounds.any(|own| own.by_method[0].0 == Method::FixedPoint);
         if is_cyclic || flows.iter().any(is_open) {
             return;
         }
         let mut dice = dice(number);
-        let random = plant
-            .network
-            .decided(|_, _, more| Duration::from_ps(dice.time(0, more.as_ps())));
+        let random =
+            plant.network.decided(|_, _, more| Duration::from_ps(dice.time(0, more.as_ps())));
         let upper = plant.network.at_most();
         for network in [plant.network.at_least(), random, upper] {
             let known = analyze(&network, flows);

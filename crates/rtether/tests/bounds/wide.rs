@@ -48,11 +48,7 @@ impl Plant {
         }
         // Flows that VLANs cut off make the whole plant invalid.
         let network = &plant.network;
-        let config = Config {
-            seed: 0,
-            warmup: Duration::ZERO,
-            bucket: Duration::ZERO,
-        };
+        let config = Config { seed: 0, warmup: Duration::ZERO, bucket: Duration::ZERO };
         let gets_through =
             |flow: &Flow| Simulation::new(network, core::slice::from_ref(flow), &config).is_ok();
         plant.flows.retain(gets_through);
@@ -101,10 +97,7 @@ fn vary_switch(dice: &mut Dice, switch: &mut Switch, is_aware: bool) {
     if !is_aware || dice.chance(20) {
         return;
     }
-    for SwitchPort {
-        vlan, default_pcp, ..
-    } in &mut switch.ports
-    {
+    for SwitchPort { vlan, default_pcp, .. } in &mut switch.ports {
         if dice.chance(40) {
             *default_pcp = random_pcp(dice);
         }
@@ -112,14 +105,8 @@ fn vary_switch(dice: &mut Dice, switch: &mut Switch, is_aware: bool) {
         *vlan = match dice.index(8) {
             0..3 => PortVlan::Transparent,
             3 => PortVlan::Access(any),
-            4 => PortVlan::Trunk {
-                allowed: Some(VLANS.map(vid).to_vec()),
-                native: Some(any),
-            },
-            _ => PortVlan::Trunk {
-                allowed: None,
-                native: Some(vid(1)),
-            },
+            4 => PortVlan::Trunk { allowed: Some(VLANS.map(vid).to_vec()), native: Some(any) },
+            _ => PortVlan::Trunk { allowed: None, native: Some(vid(1)) },
         };
     }
 }
@@ -137,17 +124,9 @@ fn vary_stack(dice: &mut Dice, stack: &mut Stack) {
 
 fn vary_flow(dice: &mut Dice, flow: &mut Flow, is_aware: bool) {
     if is_aware && dice.chance(40) {
-        flow.tag = Some(Tag {
-            pcp: random_pcp(dice),
-            vid: vid(dice.pick(&VLANS)),
-        });
+        flow.tag = Some(Tag { pcp: random_pcp(dice), vid: vid(dice.pick(&VLANS)) });
     }
-    if let Traffic::Sporadic {
-        min_gap,
-        mean_gap,
-        burst,
-    } = &mut flow.traffic
-    {
+    if let Traffic::Sporadic { min_gap, mean_gap, burst } = &mut flow.traffic {
         if dice.chance(50) {
             *mean_gap = *min_gap * i64::try_from(dice.between(2, 4)).unwrap();
         }
@@ -161,11 +140,10 @@ fn vary_flow(dice: &mut Dice, flow: &mut Flow, is_aware: bool) {
 /// variable delay at its maximum.
 fn way_to(analysis: &Analysis, flow: usize, port: PortId) -> Option<Duration> {
     let own = analysis.streams.iter().filter(|s| s.flow.index() == flow);
-    own.filter_map(|stream| stream.bound.as_ref().ok())
-        .find_map(|bound| {
-            let at = bound.hops.iter().position(|hop| hop.place.port == port)?;
-            Some(bound.hops[..at].iter().map(|hop| hop.passage).sum())
-        })
+    own.filter_map(|stream| stream.bound.as_ref().ok()).find_map(|bound| {
+        let at = bound.hops.iter().position(|hop| hop.place.port == port)?;
+        Some(bound.hops[..at].iter().map(|hop| hop.passage).sum())
+    })
 }
 
 /// Returns phases with which flows meet at a port: one of them last, the others at about that time,

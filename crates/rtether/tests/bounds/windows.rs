@@ -15,11 +15,7 @@ impl Plant {
     /// Returns a plant in which about half of the flows are files or long messages of low priority,
     /// every second plant with layers.
     fn windowed(number: u64) -> Self {
-        let variety = if number % 2 == 1 {
-            Variety::Layered
-        } else {
-            Variety::Full
-        };
+        let variety = if number % 2 == 1 { Variety::Layered } else { Variety::Full };
         let mut plant = Self::random(number.wrapping_add(1 << 45), variety);
         let mut dice = dice(number.wrapping_add(1 << 46));
         let has_rate =
@@ -87,13 +83,10 @@ fn carry(dice: &mut Dice, flow: &mut Flow) {
     });
     flow.traffic = Traffic::Bulk(Bulk {
         transfers: files.collect(),
-        bursts: dice.chance(30).then(|| Bursts {
-            size: Bytes::new(dice.between(1, 9_000)),
-            mean_gap: None,
-        }),
-        rate: dice
-            .chance(20)
-            .then(|| BitRate::from_mbps(dice.between(1, 50))),
+        bursts: dice
+            .chance(30)
+            .then(|| Bursts { size: Bytes::new(dice.between(1, 9_000)), mean_gap: None }),
+        rate: dice.chance(20).then(|| BitRate::from_mbps(dice.between(1, 50))),
         tcp,
     });
 }
@@ -124,17 +117,10 @@ fn windows_limit_what_waits() {
             let flows = adversarial(&plant, &mut dice, run);
             let record = simulate(&plant, &flows, number ^ run);
             check(&analysis, &record);
-            seen += record
-                .ports
-                .iter()
-                .filter(|port| port.backlog_max > Bytes::ZERO)
-                .count();
+            seen += record.ports.iter().filter(|port| port.backlog_max > Bytes::ZERO).count();
         }
     });
     println!("{known} of {all} places have a bound; {seen} times frames waited at a port");
     let is_one = std::env::var_os("RTETHER_CASE").is_some();
-    assert!(
-        is_one || (known * 100 > all * 40 && seen > 1_000),
-        "{known} {all} {seen}"
-    );
+    assert!(is_one || (known * 100 > all * 40 && seen > 1_000), "{known} {all} {seen}");
 }

@@ -189,9 +189,7 @@ fn dropped(holder: Holder, plant: &Plant, record: &Record) -> u64 {
         | Holder::TransmitQueue(..)
         | Holder::RealTime(_)
         | Holder::Bulk(_) => own.map_or(0, |own| own.layer_dropped + own.stack_dropped),
-        Holder::Address(_) => own
-            .and_then(|own| own.arp.as_ref())
-            .map_or(0, |arp| arp.dropped),
+        Holder::Address(_) => own.and_then(|own| own.arp.as_ref()).map_or(0, |arp| arp.dropped),
     }
 }
 
@@ -205,9 +203,7 @@ fn check(plant: &Plant, analysis: &Analysis, record: &Record, met: &mut Met) {
             Dropper::Policer(..) | Dropper::Link(_) => None,
         })
         .collect();
-    let has_dropped = named
-        .iter()
-        .any(|&holder| dropped(holder, plant, record) > 0);
+    let has_dropped = named.iter().any(|&holder| dropped(holder, plant, record) > 0);
     for ((bound, condition), seen) in analysis.judged().zip(&record.streams) {
         let Ok(bound) = &bound.bound else { continue };
         let effect = condition.map(|own: &Condition| own.effect);
@@ -217,18 +213,13 @@ fn check(plant: &Plant, analysis: &Analysis, record: &Record, met: &mut Met) {
         }
         if effect < Some(Effect::IfNothingDropped) || !has_dropped {
             let (max, limit) = (seen.latency.max, bound.latency);
-            assert!(
-                max <= limit,
-                "{name}: {max} seen, {limit} proved {effect:?}"
-            );
+            assert!(max <= limit, "{name}: {max} seen, {limit} proved {effect:?}");
         }
     }
     let shown = contradictions(&plant.network, &plant.flows, analysis, record);
     assert_eq!(shown, [], "what `check` calls a contradiction");
     let is_void = analysis.conditions.iter().flatten();
-    let is_void = is_void
-        .into_iter()
-        .any(|own| own.effect == Effect::IfNothingDropped);
+    let is_void = is_void.into_iter().any(|own| own.effect == Effect::IfNothingDropped);
     let mut unnamed = |what: String| {
         assert!(has_dropped && is_void, "{what} drops, and is not named");
         met.behind += 1;
@@ -250,11 +241,7 @@ fn check(plant: &Plant, analysis: &Analysis, record: &Record, met: &mut Met) {
             unnamed(format!("{:?}", port.port));
         }
     }
-    for node in record
-        .nodes
-        .iter()
-        .filter(|own| own.stack_dropped + own.layer_dropped > 0)
-    {
+    for node in record.nodes.iter().filter(|own| own.stack_dropped + own.layer_dropped > 0) {
         let is_named = named.iter().any(|&holder| {
             let (own, port) = place_of(holder, plant);
             own == node.node && port.is_none() && !matches!(holder, Holder::SharedBuffer(_))
@@ -281,11 +268,7 @@ fn is_made_to_drop(plant: &Plant, large: &Plant, analysis: &Analysis, number: us
     let behind = analysis.judged().enumerate();
     let behind = behind.filter(|(_, (_, condition))| condition.is_some_and(is_behind));
     let targets = Target::all(&plant.flows);
-    let open = adversary::Plant {
-        network: &large.network,
-        flows: &large.flows,
-        run: searched(),
-    };
+    let open = adversary::Plant { network: &large.network, flows: &large.flows, run: searched() };
     behind.take(SEARCHED).any(|(index, _)| {
         let Some(found) = adversary::search(open, targets[index], None, TRIES) else {
             return false;

@@ -34,11 +34,7 @@ fn proofs(checked: &Checked) -> Vec<Standing> {
     let proofs = streams.map(|stream| {
         let own = stream.assessment;
         let is_sure = own.bound == Standing::Proved || own.standing() == Standing::Proved;
-        assert!(
-            !is_sure || stream.record.dropped == 0,
-            "{}",
-            stream.flow.name
-        );
+        assert!(!is_sure || stream.record.dropped == 0, "{}", stream.flow.name);
         own.bound
     });
     proofs.collect()
@@ -103,12 +99,7 @@ fn without_a_required_proof_the_run_decides() {
     // With a required proof that is no answer.
     let text = together().replace("buffer: 1522 B", "buffer: 3000 B");
     let found = checked(&load(&text));
-    assert_eq!(
-        found.conclusion,
-        Conclusion::NoAnswer,
-        "{}",
-        found.summary()
-    );
+    assert_eq!(found.conclusion, Conclusion::NoAnswer, "{}", found.summary());
     // With room for all it is proved.
     let found = checked(&load(&text.replace("3000 B", "6000 B")));
     assert_eq!(proofs(&found), [Standing::Proved; 3]);
@@ -165,20 +156,14 @@ fn the_parts_of_a_bound_say_what_it_rests_on() {
     let name = &scenario.flows[0].name;
     let (text, only_if) = explained(&scenario, name);
     let (first, rest) = text.split_once('\n').unwrap();
-    assert!(
-        first.ends_with("within its deadline 10 ms if delivered"),
-        "{text}"
-    );
+    assert!(first.ends_with("within its deadline 10 ms if delivered"), "{text}");
     assert!(rest.starts_with("by "), "{text}");
     let second = rest.lines().next().unwrap();
     assert!(second.contains(", if the port of s to d (needs "), "{text}");
     assert_eq!(only_if["places"][0]["has"], 1_522);
     let late = load(&together().replace("deadline: 10 ms", "deadline: 1 us"));
     let (text, _) = explained(&late, name);
-    assert!(
-        text.contains(" if delivered, above its deadline 1 us\n"),
-        "{text}"
-    );
+    assert!(text.contains(" if delivered, above its deadline 1 us\n"), "{text}");
     let scenario = plant!("bound-below-sim-buffer");
     let (text, only_if) = explained(&scenario, &scenario.flows[0].name);
     let first = text.lines().next().unwrap();
@@ -192,10 +177,7 @@ fn the_parts_of_a_bound_say_what_it_rests_on() {
 }
 
 fn admit(text: &str, flow: &str) -> Decision {
-    let added = [Source {
-        name: "new".into(),
-        text: flow.into(),
-    }];
+    let added = [Source { name: "new".into(), text: flow.into() }];
     let loaded = scenario::load_and_add("plant.yaml", text, &[], &added);
     let before = loaded.without_added.clone().unwrap();
     let after = loaded.scenario.clone().unwrap();
@@ -206,15 +188,9 @@ fn admit(text: &str, flow: &str) -> Decision {
 fn what_would_be_dropped_is_not_admitted() {
     let new = "{ name: h, from: c, to: d, period: 10 ms, size: 1400 B, deadline: 10 ms }";
     let decision = admit(include_str!("admit-buffer.yaml"), new);
-    assert_eq!(
-        (decision, decision.conclusion().code()),
-        (Decision::OnlyIf, 3)
-    );
+    assert_eq!((decision, decision.conclusion().code()), (Decision::OnlyIf, 3));
     let new = "{ name: g, from: a, to: c, period: 1 ms, size: 400 B, deadline: 1 ms }";
-    assert_eq!(
-        admit(include_str!("admit-policer.yaml"), new),
-        Decision::OnlyIf
-    );
+    assert_eq!(admit(include_str!("admit-policer.yaml"), new), Decision::OnlyIf);
 }
 
 /// Where the bounds judge the memory of each key that limits one. A new key fails this test until a

@@ -84,9 +84,7 @@ fn one(queue: &Queue, late: f64, confidence: &Confidence) -> Cell {
     let found = [
         holds(confidence.mean, time(queue.mean())),
         holds(confidence.p99, time(queue.quantile(0.01))),
-        confidence
-            .miss_ratio
-            .map(|(low, high)| low <= late && late <= high),
+        confidence.miss_ratio.map(|(low, high)| low <= late && late <= high),
     ];
     Cell {
         experiments: 1,
@@ -131,10 +129,7 @@ fn what_cannot_be_said_is_not() {
     let results = run::simulate(&scenario, &Progress::default()).unwrap();
     let found = results.confidence[0];
     assert_eq!(found.needs, Some(Needs::Runs));
-    assert_eq!(
-        (found.mean, found.p99, found.miss_ratio),
-        (None, None, None)
-    );
+    assert_eq!((found.mean, found.p99, found.miss_ratio), (None, None, None));
 }
 
 /// Oracle: a cost that is not known is one constant in a run, so that one run says nothing of others,
@@ -153,10 +148,7 @@ fn what_is_drawn_once_takes_several_runs() {
     let regular = "  - { name: f, from: a, to: b, period: 1 ms, size: 64 B }\n  \
                    - { name: g, from: a, to: b, period: 1 ms, size: 64 B }\n";
     let needs = |scenario: &Scenario| {
-        run::simulate(scenario, &Progress::default())
-            .unwrap()
-            .confidence[0]
-            .needs
+        run::simulate(scenario, &Progress::default()).unwrap().confidence[0].needs
     };
     assert_eq!(needs(&plant("zero", random)), None);
     let unknown = "{ send: 10 us, receive: { unknown: 20 us .. 200 us } }";
@@ -173,11 +165,8 @@ fn what_is_drawn_once_takes_several_runs() {
 fn many_short_runs_need_a_warmup() {
     let queue = Queue::new(0.9);
     let mut scenario = plant(&queue, 0.9, 0.01, (600, 400), 1);
-    let confidence = |scenario: &Scenario| {
-        run::simulate(scenario, &Progress::default())
-            .unwrap()
-            .confidence[0]
-    };
+    let confidence =
+        |scenario: &Scenario| run::simulate(scenario, &Progress::default()).unwrap().confidence[0];
     assert_eq!(confidence(&scenario).needs, Some(Needs::Warmup));
     scenario.run.warmup = Duration::from_ms(50);
     scenario.run.duration += Duration::from_ms(50);
@@ -201,11 +190,7 @@ const LOADS: [(f64, u32); 7] = [
 #[ignore = "long"]
 #[allow(clippy::print_stdout, reason = "shown with --nocapture")]
 fn coverage_from_load_three_to_nine() {
-    let experiments = if std::env::var_os("RTETHER_NIGHTLY").is_some() {
-        2_000
-    } else {
-        100
-    };
+    let experiments = if std::env::var_os("RTETHER_NIGHTLY").is_some() { 2_000 } else { 100 };
     let mut csv =
         "load,packets,runs,late,experiments,given,mean,p99,miss_ratio,p99_open,warmup\n".to_owned();
     let mut wrong = Vec::new();
@@ -271,25 +256,13 @@ struct Searches {
 fn searches(wait: f64, miss_ratio: f64, count: u32) -> Searches {
     let present = 0.6;
     // Poisson arrivals see averages, whichever flow they belong to, and flows together are M/D/1.
-    let limit = bisect(0.3, 0.94, |load| {
-        Queue::new(load).exceeds(wait) < miss_ratio
-    });
-    let question = Question {
-        flows: Some("load".into()),
-        miss_ratio,
-        confidence: 0.95,
-        tolerance: 0.02,
-    };
+    let limit = bisect(0.3, 0.94, |load| Queue::new(load).exceeds(wait) < miss_ratio);
+    let question =
+        Question { flows: Some("load".into()), miss_ratio, confidence: 0.95, tolerance: 0.02 };
     let found = (0..count).into_par_iter().map(|number| {
-        let scenario = shared(
-            present,
-            wait * SERVICE_NS + FRAME_NS,
-            u64::from(number) * 8 + 1,
-        );
+        let scenario = shared(present, wait * SERVICE_NS + FRAME_NS, u64::from(number) * 8 + 1);
         let found = limit::find(&scenario, &question, &Progress::default()).unwrap();
-        let load = found
-            .passing()
-            .map(|trial| 0.2 + trial.factor * (present - 0.2));
+        let load = found.passing().map(|trial| 0.2 + trial.factor * (present - 0.2));
         Searches {
             all: 1,
             certified: u32::from(load.is_some()),
@@ -311,32 +284,18 @@ fn searches(wait: f64, miss_ratio: f64, count: u32) -> Searches {
 #[ignore = "long"]
 #[allow(clippy::print_stdout, reason = "shown with --nocapture")]
 fn few_limits_are_too_high() {
-    let count = if std::env::var_os("RTETHER_NIGHTLY").is_some() {
-        500
-    } else {
-        100
-    };
+    let count = if std::env::var_os("RTETHER_NIGHTLY").is_some() { 500 } else { 100 };
     let mut csv =
         "deadline_services,miss_ratio,searches,certified,above,mean_of_limit\n".to_owned();
     for (wait, miss_ratio) in [(8.0, 0.01), (12.0, 0.001)] {
         let found = searches(wait, miss_ratio, count);
         let mean = found.loads / f64::from(found.certified);
         println!("{found:?} mean {mean:.3}");
-        writeln!(
-            csv,
-            "{wait},{miss_ratio},{count},{},{},{mean:.3}",
-            found.certified, found.above
-        )
-        .unwrap();
+        writeln!(csv, "{wait},{miss_ratio},{count},{},{},{mean:.3}", found.certified, found.above)
+            .unwrap();
         let most = if count < 500 { 0.11 } else { 0.06 };
-        assert!(
-            f64::from(found.above) <= most * f64::from(count),
-            "{found:?}"
-        );
-        assert!(
-            f64::from(found.certified) >= 0.8 * f64::from(count),
-            "{found:?}"
-        );
+        assert!(f64::from(found.above) <= most * f64::from(count), "{found:?}");
+        assert!(f64::from(found.certified) >= 0.8 * f64::from(count), "{found:?}");
         assert!(mean > 0.85, "{found:?}");
     }
     bless("limit.csv", &csv);

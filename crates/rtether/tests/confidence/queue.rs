@@ -37,10 +37,7 @@ impl Queue {
             sum += own;
             sum
         });
-        Self {
-            load,
-            at_most: at_most.collect(),
-        }
+        Self { load, at_most: at_most.collect() }
     }
 
     pub(crate) fn mean(&self) -> f64 {
@@ -49,9 +46,8 @@ impl Queue {
 
     /// Returns the probability of a longer wait.
     pub(crate) fn exceeds(&self, wait: f64) -> f64 {
-        let whole = (1..LONGEST)
-            .find(|&k| number(k) > wait)
-            .expect("a wait within the longest queue");
+        let whole =
+            (1..LONGEST).find(|&k| number(k) > wait).expect("a wait within the longest queue");
         let rest = self.load * (number(whole) - wait);
         let mut poisson = (-rest).exp();
         let mut within = 0.0;
@@ -98,9 +94,6 @@ fn the_oracle_agrees_with_older_formulas() {
         assert!((queue.exceeds(1.5) - below_two).abs() < 1e-12, "{load}");
         let steps = (0..20_000).map(|k| queue.exceeds((number(k) + 0.5) * 0.01));
         let integral = steps.sum::<f64>() * 0.01;
-        assert!(
-            (integral / queue.mean() - 1.0).abs() < 1e-3,
-            "{load}: {integral}"
-        );
+        assert!((integral / queue.mean() - 1.0).abs() < 1e-3, "{load}: {integral}");
     }
 }

@@ -76,16 +76,12 @@ pub(crate) fn run(kernel: &Path, files: &[(String, String)], script: &str) -> St
     machine.args("300 qemu-system-x86_64 -M pc -accel tcg -cpu max -m 256M".split(' '));
     machine.args("-nodefaults -no-user-config -display none -no-reboot".split(' '));
     machine.args("-serial file:console -serial stdio -initrd root.cpio".split(' '));
-    machine.args([
-        "-append",
-        "console=ttyS0 panic=-1 mitigations=off norandmaps",
-    ]);
+    machine.args(["-append", "console=ttyS0 panic=-1 mitigations=off norandmaps"]);
     machine.arg("-kernel").arg(image.expect("a kernel"));
     let ended = machine.current_dir(folder.path()).run();
     let out = ended.out.replace('\r', "");
     let console = folder.path().join("console");
     let console = std::fs::read_to_string(console).unwrap_or_default();
     let out = out.trim_end().strip_suffix("COMPLETE");
-    out.unwrap_or_else(|| panic!("{console}{}{}", ended.out, ended.err))
-        .to_owned()
+    out.unwrap_or_else(|| panic!("{console}{}{}", ended.out, ended.err)).to_owned()
 }

@@ -121,9 +121,7 @@ fn queue<'v>(says: &'v Value, device: &str, parent: Option<&str>) -> (&'v str, &
                 Some(parent) => own["parent"] == parent,
             }
     });
-    let found = found
-        .next()
-        .unwrap_or_else(|| panic!("{device} {parent:?}: {all:#?}"));
+    let found = found.next().unwrap_or_else(|| panic!("{device} {parent:?}: {all:#?}"));
     (found["kind"].as_str().expect("a kind"), &found["options"])
 }
 
@@ -149,49 +147,29 @@ fn a_kernel_takes_the_lines_and_says_the_same() {
     let switch = of("s1.sh");
     let map = json!([3, 3, 2, 2, 1, 1, 0, 0, 3, 3, 2, 2, 1, 1, 0, 0]);
     let (kind, options) = queue(switch, "eth1", None);
-    assert_eq!(
-        (kind, &options["bands"], &options["priomap"]),
-        ("prio", &json!(4), &map)
-    );
+    assert_eq!((kind, &options["bands"], &options["priomap"]), ("prio", &json!(4), &map));
     let slopes = |own: &Value| {
         let value = |key: &str| own[key].as_i64().expect("a number");
         ["idleslope", "sendslope", "hicredit", "locredit"].map(value)
     };
     let (kind, options) = queue(switch, "eth1", Some("1:1"));
-    assert_eq!(
-        (kind, slopes(options)),
-        ("cbs", [10_000, -90_000, 155, -218])
-    );
+    assert_eq!((kind, slopes(options)), ("cbs", [10_000, -90_000, 155, -218]));
     let (kind, options) = queue(switch, "eth1", Some("1:2"));
-    assert_eq!(
-        (kind, slopes(options)),
-        ("cbs", [20_000, -80_000, 392, -834])
-    );
+    assert_eq!((kind, slopes(options)), ("cbs", [20_000, -80_000, 392, -834]));
     for parent in ["13:1", "12:1", "1:3", "1:4"] {
         let (kind, options) = queue(switch, "eth1", Some(parent));
-        assert_eq!(
-            (kind, &options["limit"]),
-            ("bfifo", &json!(65_536)),
-            "{parent}"
-        );
+        assert_eq!((kind, &options["limit"]), ("bfifo", &json!(65_536)), "{parent}");
     }
     for (parent, limit) in [("1:1", 13_000), ("1:4", 10_000)] {
         let (kind, options) = queue(switch, "eth3", Some(parent));
-        assert_eq!(
-            (kind, &options["limit"]),
-            ("bfifo", &json!(limit)),
-            "{parent}"
-        );
+        assert_eq!((kind, &options["limit"]), ("bfifo", &json!(limit)), "{parent}");
     }
     let plain = of("s2.sh");
     assert_eq!(queue(plain, "eth1", None).0, "bfifo");
     let snooping = |says| link(says, "br0")["linkinfo"]["info_data"]["mcast_snooping"].clone();
     assert_eq!((snooping(switch), snooping(plain)), (json!(1), json!(0)));
     let bridge = &link(switch, "br0")["linkinfo"]["info_data"];
-    assert_eq!(
-        (&bridge["vlan_filtering"], &bridge["ageing_time"]),
-        (&json!(1), &json!(30_000))
-    );
+    assert_eq!((&bridge["vlan_filtering"], &bridge["ageing_time"]), (&json!(1), &json!(30_000)));
 }
 
 #[test]
@@ -235,18 +213,11 @@ fn long_names_are_cut_and_queues_are_set_where_ethtool_cannot() {
             .envs(["DEV", "DEV1", "DEV2"].map(|device| (device, "enx001122334455")))
             .output()
             .expect("a shell");
-        assert!(
-            ran.status.success(),
-            "{name}: {}",
-            String::from_utf8_lossy(&ran.stderr)
-        );
+        assert!(ran.status.success(), "{name}: {}", String::from_utf8_lossy(&ran.stderr));
         let noted = std::fs::read_to_string(&log).expect("lines");
         assert!(noted.contains("tc qdisc replace"), "{name}: {noted}");
         for line in noted.lines().filter(|line| line.contains(" type vlan ")) {
-            let device = line
-                .split(" name ")
-                .nth(1)
-                .and_then(|rest| rest.split(' ').next());
+            let device = line.split(" name ").nth(1).and_then(|rest| rest.split(' ').next());
             assert_eq!(device.map(str::len), Some(15), "{line}");
         }
     }
@@ -260,30 +231,19 @@ fn vlans_and_priorities_of_ports_are_those_of_the_plant() {
     let (_, says) = all.iter().find(|(name, _)| name == "s1.sh").expect("it");
     let vlans = says[1].as_array().expect("a list");
     let of = |name: &str| {
-        let found = vlans
-            .iter()
-            .find(|own| own["ifname"] == name)
-            .expect("a port");
+        let found = vlans.iter().find(|own| own["ifname"] == name).expect("a port");
         found["vlans"].clone()
     };
     let untagged = json!(["PVID", "Egress Untagged"]);
-    assert_eq!(
-        of("eth1"),
-        json!([{ "vlan": 1, "flags": untagged }, { "vlan": 5 }, { "vlan": 7 }])
-    );
+    assert_eq!(of("eth1"), json!([{ "vlan": 1, "flags": untagged }, { "vlan": 5 }, { "vlan": 7 }]));
     assert_eq!(of("eth2"), json!([{ "vlan": 5, "flags": untagged }]));
     assert_eq!(of("eth3").as_array().map(Vec::len), Some(4094));
     let filters = says[3].as_array().expect("a list").iter();
-    let told: Vec<&Value> = filters
-        .map(|own| &own["options"])
-        .filter(|own| !own.is_null())
-        .collect();
+    let told: Vec<&Value> =
+        filters.map(|own| &own["options"]).filter(|own| !own.is_null()).collect();
     // Priorities 0 to 7 of tags, and 6 without.
     assert_eq!(told.len(), 9, "{told:#?}");
-    let last = told
-        .iter()
-        .find(|own| own["keys"].is_null())
-        .expect("the default");
+    let last = told.iter().find(|own| own["keys"].is_null()).expect("the default");
     assert_eq!(last["actions"][0]["priority"], ":6");
     assert_eq!(last["actions"][1]["vlan_action"], "push");
     assert_eq!(
@@ -291,10 +251,7 @@ fn vlans_and_priorities_of_ports_are_those_of_the_plant() {
         (&json!(5), &json!(6))
     );
     let speeds = says[4].as_str().expect("lines");
-    assert!(
-        speeds.contains("-s eth2 speed 10 duplex full autoneg on"),
-        "{speeds}"
-    );
+    assert!(speeds.contains("-s eth2 speed 10 duplex full autoneg on"), "{speeds}");
 }
 
 /// The plant with round robin by octets in place of shapers.
@@ -310,11 +267,7 @@ fn by_octets() -> String {
 fn round_robin_by_octets_is_ets() {
     let plant = by_octets();
     let scripts = exported(&plant).expect("Linux can express it");
-    let (_, text) = scripts
-        .files
-        .iter()
-        .find(|(name, _)| name == "s1.sh")
-        .expect("it");
+    let (_, text) = scripts.files.iter().find(|(name, _)| name == "s1.sh").expect("it");
     let line = "ets bands 4 quanta 9000 6088 3044 1522 priomap 3 3 2 2 1 1 0 0 3 3 2 2 1 1 0 0";
     assert!(text.contains(line), "{text}");
 }
@@ -336,26 +289,14 @@ fn a_kernel_takes_round_robin_by_octets() {
 #[test]
 fn what_linux_cannot_do_is_refused_with_its_reason() {
     for (from, to, reason) in [
-        (
-            "selection: fcfs",
-            "selection: edf",
-            "s2: frames that a bridge forwards have no deadline",
-        ),
-        (
-            "selection: fcfs",
-            "mode: cut-through",
-            "s2: a bridge of Linux stores frames",
-        ),
+        ("selection: fcfs", "selection: edf", "s2: frames that a bridge forwards have no deadline"),
+        ("selection: fcfs", "mode: cut-through", "s2: a bridge of Linux stores frames"),
         (
             "selection: strict, thresholds: [10 kB, 11 kB, 12 kB, 13 kB]",
             "selection: wrr, weights: [1, 1, 1, 1]",
             "s1: Linux has no round robin that counts frames",
         ),
-        (
-            "pcp: 7",
-            "pcp: 0",
-            "c: flows with a deadline need priorities above 0",
-        ),
+        ("pcp: 7", "pcp: 0", "c: flows with a deadline need priorities above 0"),
         (
             "deadline: 1 ms }\n  - { name: w",
             "deadline: 1 ms, gap: 1 ms }\n  - { name: w",
@@ -365,10 +306,7 @@ fn what_linux_cannot_do_is_refused_with_its_reason() {
         let plant = PLANT.replacen(from, to, 1);
         assert_ne!(plant, PLANT, "{from}");
         let reasons = exported(&plant).expect_err(to);
-        let found = reasons
-            .0
-            .iter()
-            .any(|own| own.replace('`', "").starts_with(reason));
+        let found = reasons.0.iter().any(|own| own.replace('`', "").starts_with(reason));
         assert!(found, "{reason}: {reasons:?}");
     }
 }
@@ -388,16 +326,9 @@ links:
 flows: [{ name: f, from: a, to: b, period: 1 ms, size: 40 B, pcp: 4, vlan: 5 }]
 ";
     let scripts = exported(plant).expect("Linux can express it");
-    let noted = scripts
-        .notes
-        .iter()
-        .any(|note| note.starts_with("`a`, `b`: Linux 6.1 takes"));
+    let noted = scripts.notes.iter().any(|note| note.starts_with("`a`, `b`: Linux 6.1 takes"));
     assert!(noted, "{:?}", scripts.notes);
-    let (_, text) = scripts
-        .files
-        .iter()
-        .find(|(name, _)| name == "a.sh")
-        .expect("it");
+    let (_, text) = scripts.files.iter().find(|(name, _)| name == "a.sh").expect("it");
     let line = "ip link add name \"$PRP\" type hsr slave1 \"$DEV1\" slave2 \"$DEV2\" proto 1";
     assert!(text.contains(line), "{text}");
 }
@@ -418,9 +349,5 @@ fn names_of_the_plant_are_no_commands() {
             assert!(before.contains('#'), "{line}");
         }
     }
-    assert!(
-        folder.names().contains(&"__touch_x____b_.sh".to_owned()),
-        "{:?}",
-        folder.names()
-    );
+    assert!(folder.names().contains(&"__touch_x____b_.sh".to_owned()), "{:?}", folder.names());
 }

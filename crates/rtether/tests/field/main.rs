@@ -49,10 +49,9 @@ fn a_dscp_that_no_flow_has_is_found() {
 
 #[test]
 fn packets_without_ethernet_are_read() {
-    for (plan, link_type) in [
-        (file!("cap-linux-cooked.pcap.gz"), 113),
-        (file!("cap-raw-ip.pcap.gz"), 101),
-    ] {
+    for (plan, link_type) in
+        [(file!("cap-linux-cooked.pcap.gz"), 113), (file!("cap-raw-ip.pcap.gz"), 101)]
+    {
         says(&plan, &EACH_MS, &[Code::NotRead]);
         let text = &plan.findings[0].text;
         assert!(text.contains(&format!("link type {link_type}")), "{text}");
@@ -73,20 +72,10 @@ fn tags_beyond_the_first_are_found() {
     let qinq = [&EACH_MS[..], &qinq].concat();
     says(&file!("cap-qinq.pcap.gz"), &qinq, &[Code::NotRead]);
     let ring = file!("cap-hsr.pcap.gz");
-    let lines = [
-        "class: sv",
-        "over: sv",
-        "period: 250 us",
-        "size: 100 B",
-        "pcp: 4",
-        "vlan: 5",
-    ];
+    let lines = ["class: sv", "over: sv", "period: 250 us", "size: 100 B", "pcp: 4", "vlan: 5"];
     says(&ring, &lines, &[Code::Redundancy]);
     let text = &ring.findings[0].text;
-    assert!(
-        text.contains("6 octets") && text.contains("2000 of them are copies"),
-        "{text}"
-    );
+    assert!(text.contains("6 octets") && text.contains("2000 of them are copies"), "{text}");
 }
 
 #[test]
@@ -105,33 +94,18 @@ fn ports_may_count_from_zero() {
         "to: [s1-o0.end]",
         "- { ends: [s0, \"s1:3\"], rate: 100 Mbit/s, propagation: 10 us }",
     ];
-    says(
-        &file!("saihu-ports-from-zero.json"),
-        &lines,
-        &[Code::NotRead],
-    );
+    says(&file!("saihu-ports-from-zero.json"), &lines, &[Code::NotRead]);
 }
 
 #[test]
 fn keys_of_scenarios_are_columns() {
-    let lines = [
-        "- name: a",
-        "from: x",
-        "period: 2 ms",
-        "size: 64 B",
-        "deadline: 1 ms",
-    ];
+    let lines = ["- name: a", "from: x", "period: 2 ms", "size: 64 B", "deadline: 1 ms"];
     says(&file!("list-with-own-key-names.csv"), &lines, &[]);
 }
 
 /// The lines of the control.
-const BAY: [&str; 5] = [
-    "- name: Pub/LD0/g event",
-    "min_gap: 4 ms",
-    "period: 1 s",
-    "pcp: 4",
-    "vlan: 10",
-];
+const BAY: [&str; 5] =
+    ["- name: Pub/LD0/g event", "min_gap: 4 ms", "period: 1 s", "pcp: 4", "vlan: 10"];
 
 #[test]
 fn addresses_that_cannot_be_are_found() {
@@ -155,24 +129,13 @@ fn addresses_that_cannot_be_are_found() {
         ("APPID\">0001", "APPID\">C000", "range of GOOSE"),
         ("APPID\">4000", "APPID\">0001", "range of sampled values"),
         ("APPID\">0001", "APPID\">000G", "four hexadecimal digits"),
-        (
-            ">1000</MaxTime>",
-            ">2</MaxTime>",
-            "MinTime 4 ms is longer than MaxTime 2 ms",
-        ),
+        (">1000</MaxTime>", ">2</MaxTime>", "MinTime 4 ms is longer than MaxTime 2 ms"),
     ] {
         let text = ok.replacen(from, to, 1);
         assert_ne!(text, ok, "{from}");
         let plan = plan("x.scd", text.as_bytes());
-        let found = plan
-            .findings
-            .iter()
-            .find(|found| found.code == Code::BadValue);
-        assert!(
-            found.is_some_and(|found| found.text.contains(part)),
-            "{to}: {:?}",
-            plan.findings
-        );
+        let found = plan.findings.iter().find(|found| found.code == Code::BadValue);
+        assert!(found.is_some_and(|found| found.text.contains(part)), "{to}: {:?}", plan.findings);
     }
     // GOOSE for tripping has a range of its own.
     let trip = ok.replace("APPID\">0001", "APPID\">8001");
@@ -182,13 +145,7 @@ fn addresses_that_cannot_be_are_found() {
 #[test]
 fn a_client_without_a_description_is_a_station() {
     let plan = file!("scl-client-without-ied.cid");
-    let lines = [
-        "from: Meter",
-        "to: [Scada]",
-        "over: tcp",
-        "period: 1 s",
-        "class: report",
-    ];
+    let lines = ["from: Meter", "to: [Scada]", "over: tcp", "period: 1 s", "class: report"];
     says(&plan, &lines, &[]);
 }
 

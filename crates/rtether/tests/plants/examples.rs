@@ -14,13 +14,7 @@ pub(crate) fn line() -> Builder {
     let ms = Duration::from_ms;
     plant.flow("setpoint", "control", plc, &[drive], Some(ms(1)));
     plant.flow("feedback", "control", drive, &[plc], Some(ms(1)));
-    plant.flow(
-        "poll io",
-        "control",
-        plc,
-        &[io],
-        Some(Duration::from_us(200)),
-    );
+    plant.flow("poll io", "control", plc, &[io], Some(Duration::from_us(200)));
     plant.flow("emergency stop", "safety", io, &[plc, drive], Some(ms(2)));
     plant.flow("event log", "", plc, &[hmi], None);
     plant
@@ -30,21 +24,13 @@ pub(crate) fn line() -> Builder {
 pub(crate) fn star() -> Builder {
     let mut plant = Builder::new("star of 18");
     let switch = plant.switch("switch");
-    let stations: Vec<NodeId> = (1..=18)
-        .map(|i| plant.station(&format!("device{i:02}")))
-        .collect();
+    let stations: Vec<NodeId> = (1..=18).map(|i| plant.station(&format!("device{i:02}"))).collect();
     for &station in &stations {
         plant.link(station, switch, 100);
     }
     for (number, &station) in stations.iter().enumerate().skip(1) {
         let deadline = Some(Duration::from_us(500));
-        plant.flow(
-            &format!("report{number:02}"),
-            "report",
-            station,
-            &[stations[0]],
-            deadline,
-        );
+        plant.flow(&format!("report{number:02}"), "report", station, &[stations[0]], deadline);
     }
     plant
 }
@@ -52,9 +38,7 @@ pub(crate) fn star() -> Builder {
 /// Switches in a line, or in a ring with one link on standby; three stations each.
 pub(crate) fn chain(switches: usize, is_ring: bool) -> Builder {
     let mut plant = Builder::new(if is_ring { "ring" } else { "line of switches" });
-    let ids: Vec<NodeId> = (1..=switches)
-        .map(|i| plant.switch(&format!("sw{i}")))
-        .collect();
+    let ids: Vec<NodeId> = (1..=switches).map(|i| plant.switch(&format!("sw{i}"))).collect();
     let mut stations = Vec::new();
     for (number, &switch) in ids.iter().enumerate() {
         for letter in ["a", "b", "c"] {
@@ -70,13 +54,7 @@ pub(crate) fn chain(switches: usize, is_ring: bool) -> Builder {
         plant.link(ids[switches - 1], ids[0], 1_000).standby = true;
     }
     let (first, last) = (stations[0], stations[stations.len() - 1]);
-    plant.flow(
-        "end to end",
-        "",
-        first,
-        &[last],
-        Some(Duration::from_us(900)),
-    );
+    plant.flow("end to end", "", first, &[last], Some(Duration::from_us(900)));
     plant.flow("back", "", last, &[first], Some(Duration::from_us(900)));
     plant
 }
@@ -87,16 +65,7 @@ pub(crate) fn substation(bays: usize) -> Builder {
     plant.packets = if bays > 10 { 50 } else { 250 };
     plant.scenario.run.bucket = Duration::from_ms(50);
     let core = plant.switch("station-level");
-    let names = [
-        "scada",
-        "gateway",
-        "hmi1",
-        "hmi2",
-        "recorder",
-        "clock",
-        "engineering",
-        "archive",
-    ];
+    let names = ["scada", "gateway", "hmi1", "hmi2", "recorder", "clock", "engineering", "archive"];
     let station_level = names.map(|name| plant.station(name));
     for station in station_level {
         plant.link(station, core, 1_000);
@@ -127,11 +96,7 @@ fn substation_bay(plant: &mut Builder, bay: usize, core: NodeId, station_level: 
     let mut streams = Vec::new();
     for &sensor in &sensors {
         for (&user, class) in users.iter().zip(classes) {
-            let limit = if class == "protection unit" {
-                450
-            } else {
-                1_000
-            };
+            let limit = if class == "protection unit" { 450 } else { 1_000 };
             streams.push((sensor, user, format!("ct-vt to {class}"), us(limit)));
         }
     }
@@ -139,25 +104,14 @@ fn substation_bay(plant: &mut Builder, bay: usize, core: NodeId, station_level: 
         streams.push((users[0], breaker, "trip".into(), us(800)));
         streams.push((users[1], breaker, "command".into(), us(2_000)));
         streams.push((breaker, users[1], "position".into(), us(2_000)));
-        streams.push((
-            breaker,
-            station_level[4],
-            "position to recorder".into(),
-            us(10_000),
-        ));
+        streams.push((breaker, station_level[4], "position to recorder".into(), us(10_000)));
     }
     for &user in &users {
         streams.push((user, station_level[0], "report to scada".into(), us(20_000)));
         streams.push((station_level[0], user, "poll".into(), us(20_000)));
         streams.push((user, station_level[4], "disturbance".into(), us(50_000)));
     }
-    for device in sensors
-        .iter()
-        .chain(&users)
-        .chain(&breakers)
-        .chain(&users)
-        .chain(&sensors)
-    {
+    for device in sensors.iter().chain(&users).chain(&breakers).chain(&users).chain(&sensors) {
         streams.push((*device, station_level[7], "log".into(), None));
     }
     for (from, to, class, deadline) in streams {

@@ -1,10 +1,6 @@
 //! Made-up plants with made-up results: deterministic, and plausible to look at.
 
-#![allow(
-    dead_code,
-    unused_imports,
-    reason = "each test program uses other plants"
-)]
+#![allow(dead_code, unused_imports, reason = "each test program uses other plants")]
 
 mod examples;
 mod shared;
@@ -52,10 +48,7 @@ impl Builder {
             sums: Vec::new(),
             assumptions: Assumptions::default(),
         };
-        Self {
-            scenario,
-            packets: 2_000,
-        }
+        Self { scenario, packets: 2_000 }
     }
 
     pub(crate) fn station(&mut self, name: &str) -> NodeId {
@@ -80,10 +73,7 @@ impl Builder {
     }
 
     pub(crate) fn hub(&mut self, name: &str) -> NodeId {
-        let hub = Hub {
-            delay: Duration::from_ns(400),
-            ..Hub::new(BitRate::from_mbps(10), 0)
-        };
+        let hub = Hub { delay: Duration::from_ns(400), ..Hub::new(BitRate::from_mbps(10), 0) };
         self.node(name, NodeKind::Hub(hub))
     }
 
@@ -115,11 +105,7 @@ impl Builder {
     ) {
         self.scenario.flows.push(Flow {
             class: class.into(),
-            delivery: if to.len() > 1 {
-                Delivery::Multicast
-            } else {
-                Delivery::Unicast
-            },
+            delivery: if to.len() > 1 { Delivery::Multicast } else { Delivery::Unicast },
             deadline,
             ..Flow::new(
                 name.into(),
@@ -143,10 +129,8 @@ impl Builder {
             runs: self.scenario.run.runs,
             ..Record::default()
         };
-        record.nodes = network
-            .iter_nodes()
-            .map(|(id, node)| node_record(id, node, &mut dice))
-            .collect();
+        record.nodes =
+            network.iter_nodes().map(|(id, node)| node_record(id, node, &mut dice)).collect();
         record.ports = ports(network, &mut dice);
         shared::fill(network, &mut record, &mut dice);
         for (number, flow) in self.scenario.flows.iter().enumerate() {
@@ -166,13 +150,7 @@ impl Builder {
         }
         let confidence = record.streams.iter().map(confidence).collect();
         let seeds = (1..=u64::from(record.runs)).collect();
-        Results {
-            record,
-            stages: Vec::new(),
-            confidence,
-            seeds,
-            partial: false,
-        }
+        Results { record, stages: Vec::new(), confidence, seeds, partial: false }
     }
 
     fn fill(
@@ -217,9 +195,7 @@ impl Builder {
             stream.latency.record(latency);
             stream.histogram.record(latency);
             let inner = Segment::ALL.iter().filter(|s| s.is_ethernet());
-            stream
-                .ethernet
-                .record(inner.map(|s| segments[s.index()]).sum());
+            stream.ethernet.record(inner.map(|s| segments[s.index()]).sum());
             for (own, part) in stream.segments_ps.iter_mut().zip(segments) {
                 *own += i128::from(part.as_ps());
             }
@@ -241,10 +217,7 @@ impl Builder {
 }
 
 fn place_of(segments: &[Duration; Segment::COUNT], flow: &Flow, last: PortId) -> Place {
-    let segment = *Segment::ALL
-        .iter()
-        .max_by_key(|s| segments[s.index()])
-        .unwrap();
+    let segment = *Segment::ALL.iter().max_by_key(|s| segments[s.index()]).unwrap();
     let port = match segment {
         Segment::TalkerStack | Segment::DriverQueue | Segment::MediumAccess => {
             PortId::first(flow.talker)
@@ -290,27 +263,17 @@ fn ingress_records(kind: &NodeKind) -> Vec<IngressRecord> {
         return Vec::new();
     };
     let ports = (0..).take(switch.ports.len());
-    let rules = ports.flat_map(|port| {
-        (0..)
-            .take(switch.ingress_at(port).len())
-            .map(move |rule| (port, rule))
-    });
-    let records = rules.map(|(port, rule)| IngressRecord {
-        port,
-        rule,
-        matched: 1_200,
-        exceeded: 7,
-    });
+    let rules = ports
+        .flat_map(|port| (0..).take(switch.ingress_at(port).len()).map(move |rule| (port, rule)));
+    let records =
+        rules.map(|(port, rule)| IngressRecord { port, rule, matched: 1_200, exceeded: 7 });
     records.collect()
 }
 
 fn ports(network: &Network, dice: &mut Dice) -> Vec<PortRecord> {
     let mut ports: Vec<PortRecord> = Vec::new();
     for (id, link) in network.iter_links().filter(|(_, link)| !link.standby) {
-        let core = link
-            .ends
-            .iter()
-            .all(|end| network.switch(end.node).is_some());
+        let core = link.ends.iter().all(|end| network.switch(end.node).is_some());
         // A hub is never the original sender.
         let senders = link.ends.into_iter();
         let senders = senders.filter(|end| network.hub(end.node).is_none());
@@ -349,16 +312,12 @@ fn port_record(port: PortId, link: LinkId, core: bool, dice: &mut Dice) -> PortR
 }
 
 fn confidence(stream: &StreamRecord) -> Confidence {
-    let around = |value: Duration| Interval {
-        low: value - value / 50,
-        high: Some(value + value / 50),
-    };
+    let around =
+        |value: Duration| Interval { low: value - value / 50, high: Some(value + value / 50) };
     Confidence {
         mean: stream.latency.mean().map(around),
         p99: stream.quantile(99, 100).map(around),
-        miss_ratio: stream
-            .miss_ratio()
-            .map(|ratio| (ratio * 0.5, ratio * 1.5 + 0.001)),
+        miss_ratio: stream.miss_ratio().map(|ratio| (ratio * 0.5, ratio * 1.5 + 0.001)),
         units: 16,
         ..Confidence::default()
     }
@@ -388,10 +347,8 @@ pub(crate) struct Dice(u64);
 
 impl Dice {
     pub(crate) fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % limit
     }
 

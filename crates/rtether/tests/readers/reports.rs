@@ -39,12 +39,7 @@ fn draw(number: u64) -> String {
         quoted(dice.pick(&NAMES))
     );
     for (port, node) in ["a", "b", "idle"].iter().enumerate() {
-        writeln!(
-            text,
-            "  - {{ ends: [{node}, \"sw:{}\"], rate: 10 Mbit/s }}",
-            port + 1
-        )
-        .unwrap();
+        writeln!(text, "  - {{ ends: [{node}, \"sw:{}\"], rate: 10 Mbit/s }}", port + 1).unwrap();
     }
     text.push_str("flows:\n");
     for (flow, name) in NAMES.iter().enumerate().take(1 + dice.index(NAMES.len())) {
@@ -69,19 +64,13 @@ fn written(folder: &Path, text: &str) -> Value {
     let loaded = load("plant \"1\".yaml", text);
     let Some(plant) = &loaded.scenario else {
         let mistakes = gate::mistakes(&loaded);
-        write(
-            "junit.xml",
-            gate::junit_of_mistakes("plant \"1\"", &mistakes),
-        );
+        write("junit.xml", gate::junit_of_mistakes("plant \"1\"", &mistakes));
         write("out.sarif", gate::sarif(&mistakes));
-        let errors = mistakes
-            .iter()
-            .filter(|own| own.severity.name() == "error")
-            .map(|own| {
-                let place = &own.places[0];
-                let line = format!("{}:{}:{}", place.file, place.begin.0, place.begin.1);
-                json!(["plant \"1\"", line, "error"])
-            });
+        let errors = mistakes.iter().filter(|own| own.severity.name() == "error").map(|own| {
+            let place = &own.places[0];
+            let line = format!("{}:{}:{}", place.file, place.begin.0, place.begin.1);
+            json!(["plant \"1\"", line, "error"])
+        });
         let cases: Vec<Value> = errors.collect();
         assert!(!cases.is_empty(), "{text}");
         return json!({ "cases": cases, "results": results(&mistakes), "metrics": [] });
@@ -117,11 +106,7 @@ fn findings(loaded: &Loaded, checked: &Checked) -> Vec<gate::Finding> {
 
 fn results(findings: &[gate::Finding]) -> Vec<Value> {
     let rows = findings.iter().map(|own| {
-        let mut row = vec![
-            json!(own.code),
-            json!(own.severity.name()),
-            json!(own.message),
-        ];
+        let mut row = vec![json!(own.code), json!(own.severity.name()), json!(own.message)];
         row.extend(own.places.first().map(|place| json!(place.begin.0)));
         Value::from(row)
     });
@@ -192,9 +177,7 @@ fn reports_are_read_as_they_were_meant() {
     });
     let plants: Vec<_> = plants.collect();
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/readers/read.py");
-    let said = run(Command::new(python)
-        .arg(script)
-        .args(plants.iter().map(|(own, ..)| own)));
+    let said = run(Command::new(python).arg(script).args(plants.iter().map(|(own, ..)| own)));
     let mut counts = [0; 3];
     for (line, (_, text, expected)) in said.lines().zip(&plants) {
         let read: Value = serde_json::from_str(line).unwrap();
@@ -206,11 +189,7 @@ fn reports_are_read_as_they_were_meant() {
         for (all, own) in counts.iter_mut().zip(found) {
             *all += own;
         }
-        assert_eq!(
-            sorted(read_times(&read["metrics"])),
-            sorted(times),
-            "{text}"
-        );
+        assert_eq!(sorted(read_times(&read["metrics"])), sorted(times), "{text}");
     }
     assert_eq!(said.lines().count(), plants.len());
     println!("cases, results, times: {counts:?}");

@@ -90,11 +90,7 @@ fn delays(plants: &[Scenario]) -> Option<Vec<BTreeMap<String, f64>>> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/readers/saihu.py");
     let said = run(Command::new(python).arg(script).arg(saihu).args(folders));
     let lines = said.lines();
-    Some(
-        lines
-            .map(|line| serde_json::from_str(line).unwrap())
-            .collect(),
-    )
+    Some(lines.map(|line| serde_json::from_str(line).unwrap()).collect())
 }
 
 /// Returns the flat substation without stacks and files.
@@ -133,10 +129,7 @@ fn bounds_of_saihu_and_ours_hold_together() {
             let own = ours[number].expect("a bound");
             let seen = record.streams[number].latency.max;
             assert!(seen <= own, "{}: {seen} of {own}", flow.name);
-            assert!(
-                seen.as_secs_f64() <= theirs + ROUNDED,
-                "{seen} of {theirs} s"
-            );
+            assert!(seen.as_secs_f64() <= theirs + ROUNDED, "{seen} of {theirs} s");
             if lonely[number] {
                 let [exact, gaps] = alone(plant, flow);
                 assert_eq!(own, exact, "{}", flow.name);

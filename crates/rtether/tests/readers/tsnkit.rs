@@ -28,11 +28,7 @@ pub(super) fn draw(number: u64) -> String {
     text.push_str("switches:\n");
     for switch in 0..switches {
         let latency = dice.between(500, 9_000);
-        writeln!(
-            text,
-            "  s{switch}: {{ ports: 16, latency: {latency} ns, queues: 8 }}"
-        )
-        .unwrap();
+        writeln!(text, "  s{switch}: {{ ports: 16, latency: {latency} ns, queues: 8 }}").unwrap();
     }
     text.push_str("links:\n");
     let mut ports = vec![0; switches];
@@ -85,11 +81,8 @@ fn rows(path: &Path) -> Vec<Vec<String>> {
 }
 
 fn link_at<'a>(scenario: &'a Scenario, name: &str) -> (&'a Link, usize) {
-    let ends: Vec<u32> = name
-        .trim_matches(['(', ')'])
-        .split(", ")
-        .map(|end| end.parse().unwrap())
-        .collect();
+    let ends: Vec<u32> =
+        name.trim_matches(['(', ')']).split(", ").map(|end| end.parse().unwrap()).collect();
     let mut links = scenario.network.links.iter();
     let found = links.find_map(|link| {
         let [one, other] = link.ends.map(|end| end.node.0);
@@ -105,10 +98,7 @@ fn link_at<'a>(scenario: &'a Scenario, name: &str) -> (&'a Link, usize) {
 /// Returns when the last bit of a frame has come over a link, and the switch behind it is done.
 fn behind(scenario: &Scenario, flow: &Flow, (link, far): (&Link, usize)) -> Duration {
     let frame = Frames::of_packet(flow.payload, flow.encapsulation).last;
-    let frame = frame
-        + flow
-            .tag
-            .map_or(rtether_model::quantity::Bytes::ZERO, |_| TAG);
+    let frame = frame + flow.tag.map_or(rtether_model::quantity::Bytes::ZERO, |_| TAG);
     let latency = match &scenario.network.node(link.ends[far].node).kind {
         NodeKind::Switch(switch) => switch.latency,
         NodeKind::EndStation(_) | NodeKind::Hub(_) => Duration::ZERO,
@@ -142,10 +132,8 @@ fn late_hops(scenario: &Scenario, folder: &Path) -> (usize, usize) {
             // The window of this frame is the first that begins when it is there; it must be its own,
             // which the schedule puts at once behind.
             let next = own.min().copied();
-            let sent = wire_time(
-                Frames::of_packet(flow.payload, flow.encapsulation).last,
-                link.0.rate,
-            );
+            let sent =
+                wire_time(Frames::of_packet(flow.payload, flow.encapsulation).last, link.0.rate);
             hops += 1;
             match next {
                 Some([start, end]) if end - start >= sent && start - there < slack => {
@@ -174,13 +162,13 @@ fn replayed(python: &Path, plant: &Scenario) -> Option<(usize, usize)> {
         folder.write(name, text);
     }
     let files = ["task.csv", "topo.csv"].map(|name| folder.file(name));
-    let said = run(Command::new(python)
-        .args(["-m", "tsnkit.algorithms.ls"])
-        .args(files)
-        .args([&folder.file(""), "1", "x"]));
+    let said = run(Command::new(python).args(["-m", "tsnkit.algorithms.ls"]).args(files).args([
+        &folder.file(""),
+        "1",
+        "x",
+    ]));
     assert!(!said.contains("error"), "{said}");
-    said.contains("succ")
-        .then(|| late_hops(plant, folder.path()))
+    said.contains("succ").then(|| late_hops(plant, folder.path()))
 }
 
 /// Draws plants with links of this rate, of which tsnkit must schedule some, all in time; returns

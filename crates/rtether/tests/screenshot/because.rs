@@ -13,10 +13,7 @@ use crate::scale::{SIZE, large, opened};
 /// Returns the substation after a short run, with its worst streams explained.
 fn substation() -> Checked {
     let text = include_str!("../../../../scenarios/substation.yaml");
-    let short = [
-        Override::new("--set", "run.for", "1 s"),
-        Override::new("--set", "accept", "[]"),
-    ];
+    let short = [Override::new("--set", "run.for", "1 s"), Override::new("--set", "accept", "[]")];
     let scenario = load_with("substation.yaml", text, &short).scenario.unwrap();
     let mut checked = check(&scenario, Options::default()).unwrap();
     checked.explained = why::worst(&checked);
@@ -55,10 +52,7 @@ fn a_click_opens_the_timelines_of_a_stream() {
                 one.textContent).join('|')";
             let titles = tab.text(titles);
             let name_of = checked.stream_name(&checked.stream(worst.index));
-            assert!(
-                titles.starts_with(&format!("{name_of}: packet ")),
-                "{titles}"
-            );
+            assert!(titles.starts_with(&format!("{name_of}: packet ")), "{titles}");
             assert!(titles.contains(&format!("|{name_of}: bound ")), "{titles}");
             let shown =
                 tab.number("document.querySelectorAll('#opened .because figure tr').length");
@@ -87,10 +81,7 @@ fn timelines_open_by_keyboard_and_close_with_other_rows() {
     assert_eq!(said, format!("Why {name}"));
     for (open, expanded) in [(1, "true"), (0, "false"), (1, "true")] {
         tab.press("Enter");
-        assert_eq!(
-            (tab.number(OPEN), tab.text(EXPANDED)),
-            (open, expanded.into())
-        );
+        assert_eq!((tab.number(OPEN), tab.text(EXPANDED)), (open, expanded.into()));
     }
     // Sorted rows are without it, and it opens again.
     tab.click("#opened thead th button");
@@ -110,10 +101,7 @@ fn timelines_open_by_keyboard_and_close_with_other_rows() {
 fn the_page_of_six_thousand_streams_stays_small() {
     let mut checked = large();
     // The stack of the control centre is overloaded, and an overloaded plant has no bounds.
-    for node in &mut std::sync::Arc::make_mut(&mut checked.scenario)
-        .network
-        .nodes
-    {
+    for node in &mut std::sync::Arc::make_mut(&mut checked.scenario).network.nodes {
         if let NodeKind::EndStation(station) = &mut node.kind {
             station.stack = Stack::Zero;
         }
@@ -126,13 +114,7 @@ fn the_page_of_six_thousand_streams_stays_small() {
     let note = &checked.explained.note;
     assert!(note.ends_with("so only bounds are here."), "{note}");
     assert_eq!(checked.explained.streams.len(), 24);
-    assert!(
-        checked
-            .explained
-            .streams
-            .iter()
-            .all(|own| own.bound.is_some())
-    );
+    assert!(checked.explained.streams.iter().all(|own| own.bound.is_some()));
     let page = html::render(&checked);
     assert!(page.len() < SIZE, "{} octets", page.len());
     println!("{} octets", page.len());

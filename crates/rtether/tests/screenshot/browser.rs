@@ -40,10 +40,7 @@ const FLAGS: [&str; 15] = [
 /// Returns a browser, or `None` after reporting that there is none.
 pub(crate) fn find() -> Option<String> {
     let answers = |name: &String| {
-        let version = Command::new(name)
-            .arg("--version")
-            .stderr(Stdio::null())
-            .output();
+        let version = Command::new(name).arg("--version").stderr(Stdio::null()).output();
         version.is_ok_and(|output| output.status.success())
     };
     let named = std::env::var("RTETHER_CHROMIUM").ok();
@@ -64,16 +61,8 @@ pub(crate) struct Screen {
 }
 
 impl Screen {
-    pub(crate) const DESKTOP: Self = Self {
-        width: 1280,
-        height: 800,
-        dark: false,
-    };
-    pub(crate) const PHONE: Self = Self {
-        width: 390,
-        height: 844,
-        dark: false,
-    };
+    pub(crate) const DESKTOP: Self = Self { width: 1280, height: 800, dark: false };
+    pub(crate) const PHONE: Self = Self { width: 390, height: 844, dark: false };
 }
 
 /// A tab of a browser of its own.
@@ -115,23 +104,12 @@ impl Tab {
         std::thread::spawn(move || {
             for message in output.split(0) {
                 let Ok(message) = message else { break };
-                if send
-                    .send(serde_json::from_slice(&message).unwrap())
-                    .is_err()
-                {
+                if send.send(serde_json::from_slice(&message).unwrap()).is_err() {
                     break;
                 }
             }
         });
-        let mut tab = Self {
-            child,
-            input,
-            messages,
-            session: None,
-            calls: 0,
-            folder,
-            _one: one,
-        };
+        let mut tab = Self { child, input, messages, session: None, calls: 0, folder, _one: one };
         let target = tab.call("Target.createTarget", &json!({ "url": "about:blank" }));
         let target = json!({ "targetId": target["targetId"], "flatten": true });
         let session = tab.call("Target.attachToTarget", &target);
@@ -180,11 +158,7 @@ impl Tab {
 
     /// Changes the screen.
     pub(crate) fn turn(&mut self, screen: Screen) {
-        let Screen {
-            width,
-            height,
-            dark,
-        } = screen;
+        let Screen { width, height, dark } = screen;
         let size = json!({
             "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600,
         });
@@ -205,9 +179,7 @@ impl Tab {
 
     pub(crate) fn number(&mut self, script: &str) -> usize {
         let value = self.eval(script);
-        let number = value
-            .as_u64()
-            .unwrap_or_else(|| panic!("{script}: {value}"));
+        let number = value.as_u64().unwrap_or_else(|| panic!("{script}: {value}"));
         usize::try_from(number).unwrap()
     }
 
@@ -222,9 +194,7 @@ impl Tab {
 
     pub(crate) fn text(&mut self, script: &str) -> String {
         let value = self.eval(script);
-        let text = value
-            .as_str()
-            .unwrap_or_else(|| panic!("{script}: {value}"));
+        let text = value.as_str().unwrap_or_else(|| panic!("{script}: {value}"));
         text.replace('\u{a0}', " ")
     }
 
@@ -311,12 +281,7 @@ fn decoded(text: &str) -> Vec<u8> {
 
 #[test]
 fn base64_as_in_the_standard() {
-    for (text, bytes) in [
-        ("", ""),
-        ("Zg==", "f"),
-        ("Zm8=", "fo"),
-        ("Zm9vYmFy", "foobar"),
-    ] {
+    for (text, bytes) in [("", ""), ("Zg==", "f"), ("Zm8=", "fo"), ("Zm9vYmFy", "foobar")] {
         assert_eq!(decoded(text), bytes.as_bytes());
     }
 }

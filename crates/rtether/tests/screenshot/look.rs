@@ -15,9 +15,7 @@ struct Picture {
 }
 
 fn read(png: &[u8]) -> Picture {
-    let mut reader = png::Decoder::new(std::io::Cursor::new(png))
-        .read_info()
-        .unwrap();
+    let mut reader = png::Decoder::new(std::io::Cursor::new(png)).read_info().unwrap();
     let mut bytes = vec![0; reader.output_buffer_size().unwrap()];
     let info = reader.next_frame(&mut bytes).unwrap();
     assert_eq!(info.bit_depth, png::BitDepth::Eight);
@@ -39,9 +37,8 @@ impl Picture {
     /// Returns the mean brightness of the left edge, which is all background.
     fn background(&self) -> u8 {
         let edge = self.pixels.iter().step_by(self.width);
-        let (sum, count) = edge.fold((0u64, 0u64), |(sum, count), pixel| {
-            (sum + u64::from(pixel[1]), count + 1)
-        });
+        let (sum, count) =
+            edge.fold((0u64, 0u64), |(sum, count), pixel| (sum + u64::from(pixel[1]), count + 1));
         u8::try_from(sum / count).unwrap()
     }
 }
@@ -65,22 +62,14 @@ fn pages_look_like_something_in_both_schemes() {
         keep(&format!("{name}.html"), page.as_bytes());
         for (width, height) in [(1280, 2600), (390, 3000)] {
             for (dark, scheme) in [(false, "light"), (true, "dark")] {
-                let screen = Screen {
-                    width,
-                    height,
-                    dark,
-                };
+                let screen = Screen { width, height, dark };
                 tab.show(&page, screen);
                 let picture = read(&tab.picture(&format!("{name}-{width}-{scheme}")));
                 assert_eq!(picture.width, width, "{name}");
                 assert_eq!(picture.pixels.len(), width * height, "{name}");
                 assert!(picture.distinct_colors() > 50, "{name}: looks blank");
                 let background = picture.background();
-                let fits = if dark {
-                    background < 60
-                } else {
-                    background > 200
-                };
+                let fits = if dark { background < 60 } else { background > 200 };
                 assert!(fits, "{name} {scheme}: {background}");
             }
         }
@@ -92,12 +81,7 @@ fn nothing_sticks_out_and_controls_work() {
     let test = "nothing_sticks_out_and_controls_work";
     let Some(browser) = find() else { return };
     let mut tab = Tab::open(&browser, test);
-    for plant in [
-        plants::line(),
-        plants::substation(10),
-        plants::workshop(),
-        plants::hostile(),
-    ] {
+    for plant in [plants::line(), plants::substation(10), plants::workshop(), plants::hostile()] {
         let name = &plant.scenario.name;
         let page = page(&plant);
         for screen in [Screen::DESKTOP, Screen::PHONE] {
@@ -160,10 +144,7 @@ fn nothing_glides_for_those_who_ask_for_less_motion() {
     tab.show(&page(&plants::line()), Screen::DESKTOP);
     for (motion, behavior) in [("no-preference", "smooth"), ("reduce", "auto")] {
         let feature = json!({ "name": "prefers-reduced-motion", "value": motion });
-        tab.call(
-            "Emulation.setEmulatedMedia",
-            &json!({ "features": [feature] }),
-        );
+        tab.call("Emulation.setEmulatedMedia", &json!({ "features": [feature] }));
         let found = tab.text("getComputedStyle(document.documentElement).scrollBehavior");
         assert_eq!(found, behavior, "{motion}");
     }
@@ -179,12 +160,7 @@ fn without_scripts_everything_is_there() {
         "<meta http-equiv=\"Content-Security-Policy\" content=\"script-src 'none'\"/><title>";
     tab.show(&source.replacen("<title>", policy, 1), Screen::DESKTOP);
     let text = tab.text("document.body.textContent");
-    for part in [
-        "setpoint",
-        "emergency stop",
-        "✗ late",
-        "exceeds its deadline",
-    ] {
+    for part in ["setpoint", "emergency stop", "✗ late", "exceeds its deadline"] {
         assert!(text.contains(part), "{part} is missing");
     }
     let tools = tab.number("document.querySelectorAll('.tools:not([hidden])').length");

@@ -77,10 +77,7 @@ fn six_thousand_streams_fit_ten_screens() {
                 .map((entry) => entry.startTime)[0])";
             let painted = tab.number_in_time(painted);
             println!("{name} {scheme}: {height} px, first paint after {painted} ms");
-            let whole = Screen {
-                height: height + 1,
-                ..screen
-            };
+            let whole = Screen { height: height + 1, ..screen };
             tab.turn(whole);
             tab.picture(&format!("large-{name}-{scheme}"));
         }
@@ -97,11 +94,7 @@ fn rows_are_found_sorted_and_shown() {
     tab.show(page, Screen::DESKTOP);
     let failed = checked.counts().failed();
     let first = "document.querySelector('#verdict details')";
-    assert_eq!(
-        tab.eval(&format!("{first}.open")),
-        true,
-        "failures are open"
-    );
+    assert_eq!(tab.eval(&format!("{first}.open")), true, "failures are open");
     let words = tab.text(&format!("{first}.querySelector('summary').textContent"));
     assert_eq!(words, format!("Failed{failed} streams"));
     tab.eval(&opened("All streams"));
@@ -111,10 +104,7 @@ fn rows_are_found_sorted_and_shown() {
     let expanded = "document.querySelector('#opened .more button').ariaExpanded";
     assert_eq!(tab.text(expanded), "false");
     tab.click("#opened .more button");
-    assert_eq!(
-        (tab.number(ROWS), tab.text(expanded)),
-        (6_016, "true".into())
-    );
+    assert_eq!((tab.number(ROWS), tab.text(expanded)), (6_016, "true".into()));
     tab.click("#opened .more button");
     assert_eq!((tab.number(ROWS), tab.text(expanded)), (8, "false".into()));
     // Filter.
@@ -239,10 +229,7 @@ fn a_click_on_a_link_lists_its_streams() {
     assert_eq!(tab.text(said).replace(' ', ""), words.replace(' ', ""));
     let list = "document.querySelectorAll('#over-streams tbody tr').length";
     assert_eq!(tab.number(list), 8);
-    assert_eq!(
-        tab.number("document.querySelectorAll('.topology .on').length"),
-        1
-    );
+    assert_eq!(tab.number("document.querySelectorAll('.topology .on').length"), 1);
     // The same without a mouse, for a station.
     let option = "[data-part=\"node-5\"]";
     tab.eval(&format!(
@@ -251,10 +238,7 @@ fn a_click_on_a_link_lists_its_streams() {
     ));
     let name = checked.node_name(NodeId(5)).to_owned();
     let words = tab.text(said);
-    assert!(
-        words.starts_with(&format!("{} streams", at(&name))),
-        "{words}"
-    );
+    assert!(words.starts_with(&format!("{} streams", at(&name))), "{words}");
 }
 
 /// Oracle: names are text, wherever rows come from.

@@ -25,10 +25,7 @@ const STRANGERS: usize = 1_000;
 /// # Panics
 ///
 /// Panics if a frame is not counted, an alert is no line, or strangers have no limit.
-#[allow(
-    unreachable_pub,
-    reason = "a test and a fuzz target have it as a module"
-)]
+#[allow(unreachable_pub, reason = "a test and a fuzz target have it as a module")]
 pub fn check(octets: &[u8]) -> u64 {
     let plan = load("watched.yaml", PLAN).into_scenario().expect("a plan");
     let flows = plan.flows.len();

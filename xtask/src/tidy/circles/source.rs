@@ -141,12 +141,7 @@ impl Source {
     }
 
     fn add_use(&mut self, path: Vec<String>, name: String, is_public: bool, line: usize) {
-        self.uses.push(Use {
-            path,
-            name,
-            is_public,
-            line,
-        });
+        self.uses.push(Use { path, name, is_public, line });
     }
 
     /// Takes a path, or a definition.
@@ -353,8 +348,7 @@ mod tests {
     fn names_of(text: &str) -> Vec<String> {
         let source = Source::read(text);
         let uses = source.uses.iter();
-        uses.map(|own| format!("{} = {} {}", own.name, own.path.join("::"), own.line))
-            .collect()
+        uses.map(|own| format!("{} = {} {}", own.name, own.path.join("::"), own.line)).collect()
     }
 
     #[test]
@@ -362,13 +356,7 @@ mod tests {
         let text = "use super::{a::{self, B as C}, d};\npub(crate) use crate::e::*;\nuse f as _;";
         assert_eq!(
             names_of(text),
-            [
-                "a = super::a 1",
-                "C = super::a::B 1",
-                "d = super::d 1",
-                "* = crate::e 2",
-                "_ = f 3",
-            ]
+            ["a = super::a 1", "C = super::a::B 1", "d = super::d 1", "* = crate::e 2", "_ = f 3",]
         );
         let source = Source::read(text);
         let public: Vec<bool> = source.uses.iter().map(|own| own.is_public).collect();
@@ -393,9 +381,8 @@ mod tests {
     fn paths_in_code_are_mentions() {
         let source = Source::read("mod m;\nfn f() -> super::T {\n    crate::a::b::<u8>(m::X)\n}");
         let found = source.mentions.iter().filter(|own| own.path.len() > 1);
-        let found: Vec<String> = found
-            .map(|own| format!("{} {}", own.path.join("::"), own.line))
-            .collect();
+        let found: Vec<String> =
+            found.map(|own| format!("{} {}", own.path.join("::"), own.line)).collect();
         assert_eq!(found, ["super::T 2", "crate::a::b 3", "m::X 3"]);
         assert!(!source.items.contains("m"));
     }

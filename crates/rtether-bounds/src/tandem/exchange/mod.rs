@@ -120,11 +120,8 @@ impl Exchanges {
         } else {
             let at = parent as usize;
             let before = add(self.jitter[at], self.wait[at]);
-            let before = if before < INFINITE {
-                before - self.spared(parent, NONE)
-            } else {
-                before
-            };
+            let before =
+                if before < INFINITE { before - self.spared(parent, NONE) } else { before };
             let drift = drift_after(plant, self.drift[at], self.wait[at], id);
             (jitter_after(plant, before, id), drift)
         };
@@ -144,12 +141,7 @@ impl Exchanges {
         place: u32,
         scratch: &mut Scratch,
     ) -> bool {
-        loads_of(
-            plant,
-            (&self.jitter, &self.drift),
-            place,
-            &mut scratch.loads,
-        );
+        loads_of(plant, (&self.jitter, &self.drift), place, &mut scratch.loads);
         let members = plant.members.of(place);
         evaluate(plant, place, scratch);
         let mut waits: Vec<i64> = scratch.waits.iter().map(or_infinite).collect();
@@ -193,9 +185,7 @@ impl Exchanges {
             let reach = add(add(stay, self.wait[first as usize]), between);
             let is_alone = self.is_alone(plant, visit);
             let own = Twice::new(plant, [first, visit], reach, is_alone);
-            let found = grouped
-                .iter()
-                .filter_map(|(groups, loads)| own.longest(groups, loads));
+            let found = grouped.iter().filter_map(|(groups, loads)| own.longest(groups, loads));
             let found = found.min().unwrap_or(INFINITE);
             let both = &mut self.both[visit as usize];
             has_grown |= found > *both;
@@ -207,10 +197,7 @@ impl Exchanges {
     /// Returns whether a packet of a flow is served at this visit before the next one is released.
     fn is_alone(&self, plant: &Plant, visit: u32) -> bool {
         let source = plant.source_of(visit);
-        let (wait, cost) = (
-            self.wait[visit as usize],
-            plant.visits[visit as usize].service.max(),
-        );
+        let (wait, cost) = (self.wait[visit as usize], plant.visits[visit as usize].service.max());
         let arrival = self.arrival(plant, visit, NONE).unwrap_or(INFINITE);
         let end = add(arrival, add(wait, cost));
         let is_in_time = end < INFINITE
@@ -252,11 +239,7 @@ impl Exchanges {
             return 0;
         }
         let sum = add(self.wait[first as usize], self.wait[id]);
-        if sum < INFINITE {
-            (sum - self.both[id]).max(0)
-        } else {
-            0
-        }
+        if sum < INFINITE { (sum - self.both[id]).max(0) } else { 0 }
     }
 }
 

@@ -62,13 +62,7 @@ impl Twice {
     pub(super) fn new(plant: &Plant, visits: [u32; 2], reach: i64, is_alone: bool) -> Self {
         let [first, second] = visits;
         let service = plant.visits[first as usize].service.min();
-        Self {
-            first,
-            second,
-            reach,
-            rest: least_delay(plant, second, first) - service,
-            is_alone,
-        }
+        Self { first, second, reach, rest: least_delay(plant, second, first) - service, is_alone }
     }
 
     /// Returns the longest wait at both visits together, from the loads of the place and their
@@ -93,9 +87,7 @@ impl Twice {
             i64::try_from(z).ok().filter(|&z| z < INFINITE)
         });
         let times = bends.flat_map(|z| [z, z + 1]).chain([0]);
-        let idle = times
-            .map(|z| all - missing(z) - i128::from(z) * ONE)
-            .max()?;
+        let idle = times.map(|z| all - missing(z) - i128::from(z) * ONE).max()?;
         Some(round_up(busy.max(idle).max(0))).filter(|&wait| wait < INFINITE)
     }
 
@@ -104,10 +96,7 @@ impl Twice {
         let is_own = |load: &&Load| load.visit == self.first || load.visit == self.second;
         let own = loads.iter().filter(is_own).map(|load| load.least);
         let own = i128::from(own.sum::<i64>()) * ONE;
-        let line = group.line.map(|line| Affine {
-            burst: (line.burst - own).max(0),
-            ..line
-        });
+        let line = group.line.map(|line| Affine { burst: (line.burst - own).max(0), ..line });
         let counted = group.bucket.map(|_| {
             let each = loads.iter().map(|load| self.work_of(load));
             each.sum::<i128>() * ONE

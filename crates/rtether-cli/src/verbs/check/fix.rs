@@ -101,13 +101,7 @@ fn mend(verb: &CheckVerb, path: &Path, which: Which) -> Result<(Exit, Value), Ex
     let name = path.display().to_string();
     let beneath = arguments.overrides.overrides.include_from.beneath(path);
     let read = |path: &str| scenario::further(&beneath, path);
-    let fix = Fix {
-        name: &name,
-        text: &text,
-        read: &read,
-        overrides: &overrides,
-        which,
-    };
+    let fix = Fix { name: &name, text: &text, read: &read, overrides: &overrides, which };
     let mut stopped = Exit::Interrupted;
     let mended = fix::mend(&fix, |scenario, written| {
         let checked = judged(verb, scenario, written);
@@ -121,11 +115,7 @@ fn mend(verb: &CheckVerb, path: &Path, which: Which) -> Result<(Exit, Value), Ex
             return Err(printed);
         }
     }
-    let unwritten = verb
-        .fix
-        .write
-        .then(|| write(&fix, &mended))
-        .and_then(Result::err);
+    let unwritten = verb.fix.write.then(|| write(&fix, &mended)).and_then(Result::err);
     let is_written = verb.fix.write && unwritten.is_none() && !mended.diff.is_empty();
     scenario::show(&mended.loaded, arguments.overrides.overrides.message_format);
     tell(&name, &mended, is_written);
@@ -164,10 +154,7 @@ fn tell(name: &str, mended: &Mended, is_written: bool) {
     let fixed = &mended.fixed;
     let place = |own: &Made| {
         let (line, column) = own.at.begin;
-        format!(
-            "{}:{line}:{column}: {}: {}",
-            own.at.file, own.title, own.help
-        )
+        format!("{}:{line}:{column}: {}: {}", own.at.file, own.title, own.help)
     };
     let made = match (fixed.made.len(), is_written) {
         (0, _) => "no edit to make".to_owned(),
@@ -182,10 +169,7 @@ fn tell(name: &str, mended: &Mended, is_written: bool) {
         ));
     }
     for own in &fixed.left {
-        terminal::tell(&format!(
-            "yours to choose (`--fix=all` makes it): {}",
-            place(own)
-        ));
+        terminal::tell(&format!("yours to choose (`--fix=all` makes it): {}", place(own)));
     }
     if fixed.is_cut {
         terminal::tell("more edits are left: call it again after `--write`");
@@ -210,16 +194,12 @@ fn write(fix: &Fix<'_>, mended: &Mended) -> Result<(), String> {
             )
         };
         if !fs::metadata(path).map_err(failed)?.is_file() {
-            return Err(format!(
-                "writing `{name}`: it is no file; nothing is written"
-            ));
+            return Err(format!("writing `{name}`: it is no file; nothing is written"));
         }
         // A file that may not be written is not replaced either.
         OpenOptions::new().write(true).open(path).map_err(failed)?;
         if fs::read_to_string(path).map_err(failed)? != fix::original(fix, name) {
-            return Err(format!(
-                "writing `{name}`: it changed meanwhile; nothing is written"
-            ));
+            return Err(format!("writing `{name}`: it changed meanwhile; nothing is written"));
         }
         let draft = Draft::open(path)?;
         complete.push(draft.complete(|file| file.write_all(text.as_bytes()))?);

@@ -71,10 +71,7 @@ fn of_one_scenario(verb: &CheckVerb) -> Option<&'static str> {
         (arguments.live.is_asked(), "--live"),
         (arguments.live.packets().is_some(), "--live-packets"),
         (arguments.baseline.is_some(), "--baseline"),
-        (
-            arguments.adversary.adversarial_out.is_some(),
-            "--adversarial-out",
-        ),
+        (arguments.adversary.adversarial_out.is_some(), "--adversarial-out"),
         (output.report.is_some(), "--report"),
         (output.out.is_some(), "--out"),
         (format == Format::Csv, "--csv"),
@@ -114,10 +111,7 @@ fn judge(arguments: &CheckArgs, path: &Path, found: &mut Found) -> Exit {
     found.findings.extend(gate::failures(&file, &checked));
     found.suites.push(gate::suite(&checked));
     let printed = if output.format.format() == Format::Json {
-        let options = json::Options {
-            buckets: output.buckets,
-            histogram: output.histogram,
-        };
+        let options = json::Options { buckets: output.buckets, histogram: output.histogram };
         let document = json::text(&checked, options);
         found.documents.push(document.trim_end().to_owned());
         Exit::Ok

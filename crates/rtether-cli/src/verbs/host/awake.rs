@@ -11,8 +11,6 @@ pub(crate) fn keep(is_wanted: bool) {
         return;
     }
     if let Err(error) = keep_cores_awake() {
-        terminal::remark(&format!(
-            "warning: cores are not kept from deep sleep: {error}"
-        ));
+        terminal::remark(&format!("warning: cores are not kept from deep sleep: {error}"));
     }
 }

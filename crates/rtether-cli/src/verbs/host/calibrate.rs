@@ -200,9 +200,5 @@ fn options(arguments: &CalibrateArgs) -> CalibrateOptions {
 
 /// Returns the chosen values, or all if there are none.
 fn chosen<T: Copy, U: From<T>>(named: &[T], all: Vec<U>) -> Vec<U> {
-    if named.is_empty() {
-        all
-    } else {
-        named.iter().map(|&one| one.into()).collect()
-    }
+    if named.is_empty() { all } else { named.iter().map(|&one| one.into()).collect() }
 }

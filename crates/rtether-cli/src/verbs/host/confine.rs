@@ -37,8 +37,5 @@ pub(crate) fn confinement(
         terminal::complain(&format!("there is no user `{name}`"));
         return Err(Exit::WrongInput);
     };
-    Ok(Some(Confinement {
-        user: Some(user),
-        is_required: true,
-    }))
+    Ok(Some(Confinement { user: Some(user), is_required: true }))
 }

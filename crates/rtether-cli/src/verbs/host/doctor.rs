@@ -76,11 +76,7 @@ pub(crate) fn run(arguments: &DoctorArgs) -> Exit {
         }
     };
     let is_asked = arguments.goals.is_empty() || arguments.format.format() != Format::Table;
-    let printed = if is_asked {
-        arguments.format.print(&report)
-    } else {
-        Exit::Ok
-    };
+    let printed = if is_asked { arguments.format.print(&report) } else { Exit::Ok };
     if printed != Exit::Ok {
         return printed;
     }

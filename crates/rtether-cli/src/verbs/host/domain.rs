@@ -164,11 +164,7 @@ pub(crate) fn participant(
 }
 
 pub(super) fn tell(happening: &Happening) {
-    let head = if happening.is_warning() {
-        "warning: "
-    } else {
-        ""
-    };
+    let head = if happening.is_warning() { "warning: " } else { "" };
     terminal::tell(&format!("{head}{happening}"));
 }
 

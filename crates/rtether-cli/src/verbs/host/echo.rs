@@ -89,10 +89,7 @@ pub(crate) fn run(arguments: &EchoArgs) -> Exit {
         Ok(confinement) => confinement,
         Err(exit) => return exit,
     };
-    options
-        .participant
-        .confinement
-        .clone_from(&options.confinement);
+    options.participant.confinement.clone_from(&options.confinement);
     let stop = Stop::new(Care::None);
     awake::keep(arguments.socket.thread.awake);
     let answered = rtether_testbed::echo(&options, &stop, |at| {

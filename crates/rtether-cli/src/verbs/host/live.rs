@@ -115,13 +115,7 @@ pub(crate) fn run(arguments: &LiveArgs) -> Exit {
         priority: NonZeroU8::new(arguments.priority).map(NonZeroU8::get),
     };
     if options.backend == Backend::Ssh {
-        return on_hosts(
-            path,
-            arguments,
-            &loaded,
-            &options,
-            Pace::shown(!arguments.no_progress),
-        );
+        return on_hosts(path, arguments, &loaded, &options, Pace::shown(!arguments.no_progress));
     }
     if !arguments.host.is_empty() {
         terminal::complain("`--host` is for `--backend ssh`");
@@ -138,12 +132,7 @@ pub(crate) fn run(arguments: &LiveArgs) -> Exit {
         Ok(outputs) => outputs,
         Err(exit) => return exit,
     };
-    match measure(
-        scenario,
-        &plan,
-        &options,
-        Pace::shown(!arguments.no_progress),
-    ) {
+    match measure(scenario, &plan, &options, Pace::shown(!arguments.no_progress)) {
         Ok(measured) => show(arguments, outputs, &loaded, &measured),
         Err(exit) => exit,
     }
@@ -157,10 +146,7 @@ struct Outputs {
 
 impl Outputs {
     fn open(scenario: &Path, arguments: &LiveArgs) -> Result<Self, Exit> {
-        let named = [
-            ("--report", &arguments.report),
-            ("--packets", &arguments.packets),
-        ];
+        let named = [("--report", &arguments.report), ("--packets", &arguments.packets)];
         let all = named.map(|(flag, path)| Some((flag, path.clone()?)));
         let all: Vec<(&str, PathBuf)> = all.into_iter().flatten().collect();
         drafts::check_distinct(scenario, &all).map_err(|message| {
@@ -169,10 +155,7 @@ impl Outputs {
         })?;
         let open = |path: &Option<PathBuf>| path.as_deref().map(Draft::open).transpose();
         let opened = || -> Result<Self, String> {
-            Ok(Self {
-                report: open(&arguments.report)?,
-                packets: open(&arguments.packets)?,
-            })
+            Ok(Self { report: open(&arguments.report)?, packets: open(&arguments.packets)? })
         };
         opened().map_err(|message| terminal::fail(&message))
     }
@@ -189,9 +172,7 @@ impl Outputs {
             let page = testbed::html(scenario, measured, assessments, Some(&loaded.written.text));
             draft.write(&page)
         });
-        let packets = self
-            .packets
-            .map(|draft| list_packets(draft, scenario, measured));
+        let packets = self.packets.map(|draft| list_packets(draft, scenario, measured));
         let written = report.into_iter().chain(packets);
         written.filter_map(Result::err).collect()
     }
@@ -241,10 +222,7 @@ fn on_hosts(
         Ok(outputs) => outputs,
         Err(exit) => return exit,
     };
-    let source = ssh::Source {
-        text: &loaded.written.text,
-        changes: &loaded.written.changes,
-    };
+    let source = ssh::Source { text: &loaded.written.text, changes: &loaded.written.changes };
     let outcome = with_testbed(pace, deployment.hosts.len(), seconds(options), |progress| {
         ssh::run(scenario, source, &deployment, options, progress)
     });
@@ -277,11 +255,7 @@ pub(crate) fn measure(
 fn show(arguments: &LiveArgs, outputs: Outputs, loaded: &Loaded, measured: &Measured) -> Exit {
     let scenario = &loaded.scenario;
     let assessments = measured.assess(scenario);
-    let run = Run {
-        scenario,
-        measured,
-        assessments: &assessments,
-    };
+    let run = Run { scenario, measured, assessments: &assessments };
     let unwritten = outputs.write(loaded, measured, &assessments);
     let printed = arguments.format.print(&run);
     for message in &unwritten {
@@ -306,10 +280,8 @@ fn clean() -> Exit {
     match testbed::clean() {
         Ok(removed) if removed.is_empty() => terminal::print("nothing was left behind\n"),
         Ok(removed) => {
-            let lines: Vec<String> = removed
-                .iter()
-                .map(|name| format!("removed {name}\n"))
-                .collect();
+            let lines: Vec<String> =
+                removed.iter().map(|name| format!("removed {name}\n")).collect();
             terminal::print(&lines.concat())
         }
         Err(error) => refuse(&error),

@@ -190,9 +190,7 @@ fn watched(options: &LoadOptions, stop: &AtomicBool) -> Result<Outcome, LoadErro
         let load = scope.spawn(|| load::load(options, stop, &progress));
         while !load.is_finished() {
             let octets = progress.octets.load(Ordering::Relaxed);
-            let ms = u64::try_from(begin.elapsed().as_millis())
-                .unwrap_or(1)
-                .max(1);
+            let ms = u64::try_from(begin.elapsed().as_millis()).unwrap_or(1).max(1);
             bar.set_message(format!(
                 "{} MB, {} files, {} Mbit/s",
                 octets / 1_000_000,
@@ -237,18 +235,10 @@ fn sink(arguments: &LoadArgs, stop: &AtomicBool) -> Exit {
         Ok(confinement) => confinement,
         Err(exit) => return exit,
     };
-    let taken = load::sink(
-        listen,
-        limits,
-        confinement.as_ref(),
-        stop,
-        |at, confined| {
-            let confined = confined.map_or_else(String::new, |confined| format!(", {confined}"));
-            terminal::tell(&format!(
-                "taking load at {at}, TCP and UDP{confined}; Ctrl-C ends it"
-            ));
-        },
-    );
+    let taken = load::sink(listen, limits, confinement.as_ref(), stop, |at, confined| {
+        let confined = confined.map_or_else(String::new, |confined| format!(", {confined}"));
+        terminal::tell(&format!("taking load at {at}, TCP and UDP{confined}; Ctrl-C ends it"));
+    });
     match taken {
         Ok(taken) => {
             if taken.unmarked > 0 {
@@ -276,9 +266,5 @@ fn sink(arguments: &LoadArgs, stop: &AtomicBool) -> Exit {
 
 fn refuse(error: &LoadError) -> Exit {
     terminal::complain(&error.to_string());
-    if error.is_wrong_input() {
-        Exit::WrongInput
-    } else {
-        Exit::Unfit
-    }
+    if error.is_wrong_input() { Exit::WrongInput } else { Exit::Unfit }
 }

@@ -55,21 +55,14 @@ pub(super) fn kind(message: &str, folders: &[PathBuf]) -> Result<TopicType, Exit
 }
 
 fn load(path: &Path) -> Result<Source, Exit> {
-    Ok(Source {
-        name: path.display().to_string(),
-        text: read(path, FILE_MAX)?,
-    })
+    Ok(Source { name: path.display().to_string(), text: read(path, FILE_MAX)? })
 }
 
 /// Returns the name of a message by the place of its file, and the folder of its package's folder.
 fn of_path(path: &Path) -> Option<(Name, PathBuf)> {
     let path = std::path::absolute(path).ok()?;
     let folder = path.parent()?;
-    let package = if folder.ends_with("msg") {
-        folder.parent()?
-    } else {
-        folder
-    };
+    let package = if folder.ends_with("msg") { folder.parent()? } else { folder };
     let package_name = package.file_name()?.to_str()?;
     let name = Name::parse(&format!("{package_name}/{}", path.file_stem()?.to_str()?))?;
     Some((name, package.parent()?.to_owned()))

@@ -23,11 +23,7 @@ pub(crate) fn with_testbed<T: Send>(
     let cancel = move || asked.stop.store(true, Ordering::Relaxed);
     let _work = Work::new(Care::Once, cancel);
     terminal::detail(|| format!("setting up: {commands} commands"));
-    let bar = new_bar(
-        pace,
-        commands as u64,
-        "setting up {wide_bar} {pos} of {len} commands",
-    );
+    let bar = new_bar(pace, commands as u64, "setting up {wide_bar} {pos} of {len} commands");
     let running: OnceLock<Instant> = OnceLock::new();
     let show = || {
         if !progress.is_running.load(Ordering::Relaxed) {

@@ -28,12 +28,7 @@ pub(crate) struct PubArgs {
     pub(crate) size: u32,
     /// With --idl or --msg: value of the samples, such as `color: RED, x: 1`; omitted members are zero or
     /// empty
-    #[arg(
-        long,
-        value_name = "MEMBERS",
-        requires = "described",
-        conflicts_with = "values"
-    )]
+    #[arg(long, value_name = "MEMBERS", requires = "described", conflicts_with = "values")]
     pub(crate) value: Option<String>,
     /// With --idl or --msg: YAML or JSON file with a value or a list of values, written in turn; - reads one
     /// value per line of standard input until it ends
@@ -76,21 +71,14 @@ pub(crate) fn run(arguments: &PubArgs) -> Exit {
         return Exit::WrongInput;
     }
     let prepared = types::kind(topic).and_then(|kind| {
-        let values = types::values(
-            arguments.value.as_deref(),
-            arguments.values.as_deref(),
-            &kind,
-        )?;
+        let values = types::values(arguments.value.as_deref(), arguments.values.as_deref(), &kind)?;
         Ok((kind, values, tracing(&topic.domain)?))
     });
     let (kind, values, trace) = match prepared {
         Ok(prepared) => prepared,
         Err(exit) => return exit,
     };
-    let mut qos = qos(
-        topic,
-        vec![topic.xcdr.map(Representation::from).unwrap_or_default()],
-    );
+    let mut qos = qos(topic, vec![topic.xcdr.map(Representation::from).unwrap_or_default()]);
     if let Some(strength) = arguments.strength {
         qos.ownership = Ownership::Exclusive;
         qos.strength = strength;
@@ -114,9 +102,7 @@ pub(crate) fn run(arguments: &PubArgs) -> Exit {
         color: arguments.shape_color.clone(),
         describes: arguments.describe_type,
     };
-    run_topic(topic, &options.topic, |stop, on| {
-        topics::publish(&options, values, stop, on)
-    })
+    run_topic(topic, &options.topic, |stop, on| topics::publish(&options, values, stop, on))
 }
 
 fn color(text: &str) -> Result<String, String> {

@@ -25,9 +25,9 @@ pub(super) fn read(path: &Path, max: usize) -> Result<String, Exit> {
     match read {
         Ok(_) if text.len() > max => Err(wrong(&format!("{path} has more than {max} octets"))),
         Ok(_) => Ok(text),
-        Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(wrong(&format!(
-            "{path} is not UTF-8; convert it, for example by `iconv -t utf-8`"
-        ))),
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+            Err(wrong(&format!("{path} is not UTF-8; convert it, for example by `iconv -t utf-8`")))
+        }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             Err(wrong(&format!("there is no file {path}")))
         }
@@ -37,11 +37,7 @@ pub(super) fn read(path: &Path, max: usize) -> Result<String, Exit> {
 
 /// Shows a mistake in files.
 pub(super) fn complain(mistake: &Diagnostic, sources: &[Source]) -> Exit {
-    let style = if terminal::errors_have_color() {
-        Style::Colored
-    } else {
-        Style::Plain
-    };
+    let style = if terminal::errors_have_color() { Style::Colored } else { Style::Plain };
     terminal::tell(&render::text(mistake, sources, style));
     Exit::WrongInput
 }

@@ -228,11 +228,7 @@ fn dry_run(arguments: &UpArgs, loaded: Loaded) -> Result<Exit, Exit> {
         });
         format!("{document:#}\n")
     } else {
-        format!(
-            "# up\n{}\n# down\n{}\n",
-            commands.up.join("\n"),
-            commands.down.join("\n")
-        )
+        format!("# up\n{}\n# down\n{}\n", commands.up.join("\n"), commands.down.join("\n"))
     };
     Ok(terminal::print(&text))
 }
@@ -248,9 +244,7 @@ fn watchdog(device: &str) -> Command {
     let mut command = Command::new("/proc/self/exe");
     command.arg0("rtether").args(["shim", "watch", device]);
     // The service manager must not be notified by this process.
-    command
-        .env_remove("NOTIFY_SOCKET")
-        .env_remove("WATCHDOG_USEC");
+    command.env_remove("NOTIFY_SOCKET").env_remove("WATCHDOG_USEC");
     command
 }
 
@@ -291,11 +285,7 @@ fn refuse_shim(error: &ShimError, mut loaded: Loaded, arguments: &UpArgs) -> Exi
 
 fn refuse_device(error: &ShimError) -> Exit {
     terminal::complain(&error.to_string());
-    if is_wrong_input(error) {
-        Exit::WrongInput
-    } else {
-        Exit::Unfit
-    }
+    if is_wrong_input(error) { Exit::WrongInput } else { Exit::Unfit }
 }
 
 fn take_down(arguments: &DeviceArgs) -> Result<Exit, Exit> {
@@ -323,11 +313,8 @@ fn take_down(arguments: &DeviceArgs) -> Result<Exit, Exit> {
 
 fn status(arguments: &StatusArgs) -> Result<Exit, Exit> {
     let place = place(&arguments.device)?;
-    let form = if arguments.metrics {
-        Form::Metrics
-    } else {
-        Form::Result(arguments.format.format())
-    };
+    let form =
+        if arguments.metrics { Form::Metrics } else { Form::Result(arguments.format.format()) };
     let answer = ask(&place, &Request::Status(form));
     let text = answer.map_err(|error| refuse_ask(&error))?;
     Ok(terminal::print(&text))
@@ -370,10 +357,7 @@ fn restore_when_dead(arguments: &DeviceArgs) -> Result<Exit, Exit> {
             place.device()
         )),
         Err(error) => {
-            return Err(terminal::fail(&format!(
-                "shim of {}: {error}",
-                place.device()
-            )));
+            return Err(terminal::fail(&format!("shim of {}: {error}", place.device())));
         }
     }
     Ok(Exit::Ok)

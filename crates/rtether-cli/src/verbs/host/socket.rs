@@ -94,11 +94,7 @@ pub(super) fn trace(domain: &DomainArgs, via: Way) -> Result<Option<Trace>, Exit
 }
 
 pub(super) fn marks(socket: &SocketArgs) -> Marks {
-    Marks {
-        dscp: socket.dscp,
-        pcp: socket.pcp,
-        vid: socket.vlan,
-    }
+    Marks { dscp: socket.dscp, pcp: socket.pcp, vid: socket.vlan }
 }
 
 /// Returns the placement and waiting of the thread.
@@ -109,20 +105,13 @@ pub(crate) fn thread_of(wishes: &ThreadArgs) -> Thread {
             priority: wishes.priority,
             lock_memory: wishes.priority.is_some(),
         },
-        waiting: if wishes.spin {
-            Waiting::Spin
-        } else {
-            Waiting::Block
-        },
+        waiting: if wishes.spin { Waiting::Spin } else { Waiting::Block },
         awake: wishes.awake,
     }
 }
 
 pub(super) fn profile(has_sequence: bool) -> Profile {
-    Profile {
-        has_sequence,
-        ..Profile::DEFAULT
-    }
+    Profile { has_sequence, ..Profile::DEFAULT }
 }
 
 pub(super) fn hex(text: &str) -> Option<Vec<u8>> {
@@ -130,17 +119,11 @@ pub(super) fn hex(text: &str) -> Option<Vec<u8>> {
         return None;
     }
     let pairs = (0..text.len()).step_by(2).map(|at| &text[at..at + 2]);
-    pairs
-        .map(|pair| u8::from_str_radix(pair, 16).ok())
-        .collect()
+    pairs.map(|pair| u8::from_str_radix(pair, 16).ok()).collect()
 }
 
 /// Reports why a measurement is not possible.
 pub(crate) fn refuse(error: &LiveError) -> Exit {
     terminal::complain(&error.to_string());
-    if error.is_wrong_input() {
-        Exit::WrongInput
-    } else {
-        Exit::Unfit
-    }
+    if error.is_wrong_input() { Exit::WrongInput } else { Exit::Unfit }
 }

@@ -119,11 +119,8 @@ fn fail_on(arguments: &SpyArgs) -> Result<Vec<topics::FailOn>, Exit> {
     if !arguments.ros && given.iter().any(|what| what.needs_ros()) {
         return wrong("`--fail-on hash`, `name` and `one-sided` need `--ros`");
     }
-    let usual: &[FailOn] = if arguments.ros {
-        &[FailOn::Mismatch, FailOn::Hash]
-    } else {
-        &[FailOn::Mismatch]
-    };
+    let usual: &[FailOn] =
+        if arguments.ros { &[FailOn::Mismatch, FailOn::Hash] } else { &[FailOn::Mismatch] };
     let asked = if given.is_empty() { usual } else { given };
     Ok(asked.iter().filter_map(|what| what.asked()).collect())
 }

@@ -17,10 +17,7 @@ impl Stop {
         let flag = Arc::new(AtomicBool::new(false));
         let on_signal = Arc::clone(&flag);
         let ask = move || on_signal.store(true, Ordering::Relaxed);
-        Self {
-            flag,
-            _work: Work::new(care, ask),
-        }
+        Self { flag, _work: Work::new(care, ask) }
     }
 }
 

@@ -67,11 +67,7 @@ fn find(topic: &TopicArgs) -> Result<TopicType, Exit> {
 /// Runs `sub`.
 pub(crate) fn run(arguments: &SubArgs) -> Exit {
     let topic = &arguments.topic;
-    let kind = if is_announced(topic) {
-        find(topic)
-    } else {
-        types::kind(topic)
-    };
+    let kind = if is_announced(topic) { find(topic) } else { types::kind(topic) };
     let prepared = kind.and_then(|kind| Ok((kind, tracing(&topic.domain)?)));
     let (kind, trace) = match prepared {
         Ok(prepared) => prepared,
@@ -96,7 +92,5 @@ pub(crate) fn run(arguments: &SubArgs) -> Exit {
         delay: arguments.delay,
         clock_error: arguments.clock_error,
     };
-    run_topic(topic, &options.topic, |stop, on| {
-        topics::subscribe(&options, stop, on)
-    })
+    run_topic(topic, &options.topic, |stop, on| topics::subscribe(&options, stop, on))
 }

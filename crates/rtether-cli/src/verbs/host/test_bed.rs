@@ -108,9 +108,7 @@ impl TestBed {
         };
         let tag = std::process::id().to_string();
         match Plan::new(scenario, options.backend, &tag) {
-            Ok(plan) => Ok(Self {
-                planned: Some((plan, options)),
-            }),
+            Ok(plan) => Ok(Self { planned: Some((plan, options)) }),
             Err(error) => Err(live::refuse(&error)),
         }
     }
@@ -129,14 +127,8 @@ impl TestBed {
             Ok(measured) => measured,
             // Show the simulation anyway.
             Err(Exit::Interrupted) => {
-                let evidence = Evidence {
-                    is_partial: true,
-                    ..Evidence::default()
-                };
-                return Ok(Measured {
-                    evidence,
-                    unwritten: None,
-                });
+                let evidence = Evidence { is_partial: true, ..Evidence::default() };
+                return Ok(Measured { evidence, unwritten: None });
             }
             Err(exit) => return Err(exit),
         };

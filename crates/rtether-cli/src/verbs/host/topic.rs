@@ -226,17 +226,9 @@ pub(super) fn run_topic(
 ) -> Exit {
     let stop = Stop::new(Care::None);
     awake::keep(topic.thread.awake);
-    let lines = Lines {
-        format: topic.format.format(),
-        kind: options.kind.clone(),
-    };
+    let lines = Lines { format: topic.format.format(), kind: options.kind.clone() };
     let mut head = lines.head().filter(|_| !topic.quiet);
-    let mut out = Out {
-        lines,
-        is_quiet: topic.quiet,
-        stop: &stop,
-        failed: None,
-    };
+    let mut out = Out { lines, is_quiet: topic.quiet, stop: &stop, failed: None };
     let summary = work(&stop, &mut |said| {
         // The header waits until the participant is known to exist.
         if let Some(head) = head.take() {

@@ -33,10 +33,7 @@ pub(super) fn kind(topic: &TopicArgs) -> Result<TopicType, Exit> {
             ))),
         };
     };
-    let source = Source {
-        name: path.display().to_string(),
-        text: read(path, FILE_MAX)?,
-    };
+    let source = Source { name: path.display().to_string(), text: read(path, FILE_MAX)? };
     let library = Library::parse(&source)
         .map_err(|mistake| complain(&mistake, std::slice::from_ref(&source)))?;
     let name = name.or_else(|| library.names().last().map(String::as_str));

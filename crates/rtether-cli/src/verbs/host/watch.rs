@@ -72,10 +72,7 @@ pub(crate) fn run(arguments: &WatchArgs) -> Exit {
     };
     let options = WatchOptions {
         device: arguments.device.clone(),
-        settings: Settings {
-            learn: arguments.learn,
-            pause: arguments.pause,
-        },
+        settings: Settings { learn: arguments.learn, pause: arguments.pause },
         duration: arguments.duration,
         metrics,
         confinement,

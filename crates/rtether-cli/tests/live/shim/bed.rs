@@ -76,11 +76,7 @@ impl Bed {
     /// Returns the configurations of the back ends that this machine supports.
     pub(crate) fn configs(&self) -> Vec<&'static str> {
         let near = self.near();
-        let tc = |what: &str| {
-            ip(&format!(
-                "netns exec {near} tc qdisc {what} dev wire root htb"
-            ))
-        };
+        let tc = |what: &str| ip(&format!("netns exec {near} tc qdisc {what} dev wire root htb"));
         if let Err(reason) = tc("add").and_then(|_| tc("del")) {
             skip(&format!("back end kernel: {reason}"));
             return vec![CONFIG];
@@ -100,9 +96,7 @@ impl Bed {
         let (near, far) = (self.near(), self.far());
         ip(&format!("netns add {near}"))?;
         ip(&format!("netns add {far}"))?;
-        ip(&format!(
-            "link add wire netns {near} type veth peer name wire netns {far}"
-        ))?;
+        ip(&format!("link add wire netns {near} type veth peer name wire netns {far}"))?;
         for (host, address) in [(&near, "10.79.9.1"), (&far, FAR)] {
             ip(&format!("-n {host} address add {address}/24 dev wire"))?;
             ip(&format!("-n {host} link set wire up"))?;
@@ -261,10 +255,7 @@ impl Bed {
         let near = self.near();
         let shown = ip(&format!("-n {near} -o link show dev wire")).unwrap();
         let index = shown.split(':').next().unwrap().trim();
-        ip(&format!(
-            "-n {near} link add rts{index} type veth peer name other"
-        ))
-        .unwrap();
+        ip(&format!("-n {near} link add rts{index} type veth peer name other")).unwrap();
     }
 
     pub(crate) fn remove_device(&self) {
@@ -274,9 +265,7 @@ impl Bed {
     /// Returns the names of the files of shims.
     pub(crate) fn files(&self) -> Vec<String> {
         let entries = fs::read_dir(self.runtime()).into_iter().flatten().flatten();
-        entries
-            .map(|entry| entry.file_name().into_string().unwrap())
-            .collect()
+        entries.map(|entry| entry.file_name().into_string().unwrap()).collect()
     }
 
     /// Returns the processes of the near host.
@@ -290,10 +279,7 @@ impl Drop for Bed {
     fn drop(&mut self) {
         // Without iproute2 there is nothing to remove.
         for host in [self.near(), self.far()] {
-            for pid in ip(&format!("netns pids {host}"))
-                .unwrap_or_default()
-                .lines()
-            {
+            for pid in ip(&format!("netns pids {host}")).unwrap_or_default().lines() {
                 drop(Command::new("kill").args(["-KILL", pid]).status());
             }
             drop(ip(&format!("netns delete {host}")));

@@ -48,9 +48,7 @@ fn without_its_watchdog_a_killed_shim_lets_traffic_pass_and_down_restores() {
     assert!(lost(ping) < SECOND);
     assert_ne!(bed.look(), before, "nobody has restored it");
     assert_eq!(bed.files().len(), 3);
-    bed.line("shim down wire")
-        .exits(0)
-        .shows("a shim that died");
+    bed.line("shim down wire").exits(0).shows("a shim that died");
     assert_eq!(bed.look(), before);
     assert_eq!(bed.files(), [""; 0]);
 }
@@ -108,9 +106,7 @@ fn a_watchdog_that_ends_is_started_again() {
     std::thread::sleep(Duration::from_millis(100));
     assert_eq!(watchdog(), Some(first.clone()));
     signal(first.parse().unwrap(), "-KILL");
-    wait_for("there is another one", || {
-        watchdog().is_some_and(|pid| pid != first)
-    });
+    wait_for("there is another one", || watchdog().is_some_and(|pid| pid != first));
     wait_for("it watches", || bed.status()["is_watched"] == true);
     shim.kill().unwrap();
     wait_for("the device is restored", || bed.look() == before);

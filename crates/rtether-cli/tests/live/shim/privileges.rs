@@ -18,11 +18,7 @@ fn all_threads_and_the_watchdog_give_up_their_rights() {
     for config in bed.configs() {
         let shim = bed.up(config, &[]);
         // Kernel filters are loaded again when rules change (`CAP_PERFMON`).
-        let kept = if config == KERNEL {
-            KEPT | 1 << 38
-        } else {
-            KEPT
-        };
+        let kept = if config == KERNEL { KEPT | 1 << 38 } else { KEPT };
         let mut seen = 0;
         for pid in bed.processes() {
             for thread in std::fs::read_dir(format!("/proc/{pid}/task")).unwrap() {
@@ -54,9 +50,7 @@ fn check(status: &str, kept: u64) {
 fn scheduling(pid: &str, name: &str) -> Option<(String, String)> {
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).ok()?;
     let stats = tasks.map(|task| std::fs::read_to_string(task.unwrap().path().join("stat")));
-    let stat = stats
-        .flatten()
-        .find(|stat| stat.contains(&format!("({name})")))?;
+    let stat = stats.flatten().find(|stat| stat.contains(&format!("({name})")))?;
     let fields: Vec<&str> = stat.rsplit(')').next()?.split_whitespace().collect();
     // The third field is the first after the name.
     Some((fields[41 - 3].to_owned(), fields[40 - 3].to_owned()))
@@ -78,14 +72,11 @@ fn a_real_time_thread_stays_one_without_rights() {
     assert_eq!(bed.ping(50, "2 ms"), 0);
     // Changing the core needs no rights.
     let config = bed.file(&format!("{CONFIG}priority: 10\ncore: 0\n"));
-    bed.run(&["shim", "set", "wire", "--config", &config])
-        .exits(0);
+    bed.run(&["shim", "set", "wire", "--config", &config]).exits(0);
     std::thread::sleep(Duration::from_millis(300));
     assert_eq!(scheduling(&pid, "shim"), real_time);
     let missing = bed.file(&format!("{CONFIG}priority: 10\ncore: 1000\n"));
-    bed.run(&["shim", "set", "wire", "--config", &missing])
-        .exits(4)
-        .says("core 1000");
+    bed.run(&["shim", "set", "wire", "--config", &missing]).exits(4).says("core 1000");
     assert_eq!(bed.ping(50, "2 ms"), 0, "it goes on");
     bed.end(shim);
 }

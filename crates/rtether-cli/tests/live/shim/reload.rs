@@ -75,9 +75,7 @@ fn a_kernel_takes_other_rules() {
     }
     assert_eq!(lost(ping), 0);
     assert_eq!(bed.status()["reloads"]["taken"], 5);
-    set(&bed, &KERNEL.replace("moderate", "strict"))
-        .exits(2)
-        .says("transmit_queues.strategy");
+    set(&bed, &KERNEL.replace("moderate", "strict")).exits(2).says("transmit_queues.strategy");
     bed.end(shim);
     assert_eq!(bed.look(), before);
 }
@@ -88,10 +86,7 @@ fn a_wrong_configuration_changes_nothing() {
     let shim = bed.up(CONFIG, &[]);
     for (text, words) in [
         ("rtether: 1\nrate: 5\n", "needs a unit"),
-        (
-            "rtether: 1\nrate: 5 Mbit/s\nbackend: kernel\n",
-            "take it down and up again",
-        ),
+        ("rtether: 1\nrate: 5 Mbit/s\nbackend: kernel\n", "take it down and up again"),
         (
             "rtether: 1\nrate: 5 Mbit/s\nreceive_queues: { selection: instances }\n",
             "the kernel has a single stack",

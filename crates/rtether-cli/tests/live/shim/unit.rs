@@ -72,9 +72,7 @@ fn the_unit_has_little_in_its_reach() {
 fn the_rights_of_the_unit_are_enough() {
     let Some(bed) = Bed::new() else { return };
     let before = bed.look();
-    let line = UNIT
-        .lines()
-        .find_map(|line| line.strip_prefix("CapabilityBoundingSet="));
+    let line = UNIT.lines().find_map(|line| line.strip_prefix("CapabilityBoundingSet="));
     let rights: Vec<String> = line
         .unwrap()
         .split(' ')

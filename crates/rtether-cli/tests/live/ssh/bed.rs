@@ -50,12 +50,7 @@ impl Bed {
         }
         let name = format!("rtether-ssh-{}-{test}", std::process::id());
         let folder = Folder::new(test);
-        let mut bed = Self {
-            path: String::new(),
-            name,
-            folder,
-            daemons: Vec::new(),
-        };
+        let mut bed = Self { path: String::new(), name, folder, daemons: Vec::new() };
         bed.cable();
         bed.keys();
         bed.daemon("a", 0);
@@ -79,9 +74,7 @@ impl Bed {
                 "ip link add {own} netns {one} type veth peer name {theirs} netns {other}"
             ));
             for (name, device, host) in [(one, own, 1), (other, theirs, 2)] {
-                run(&format!(
-                    "ip -n {name} address add {net}.{host}/24 dev {device}"
-                ));
+                run(&format!("ip -n {name} address add {net}.{host}/24 dev {device}"));
                 run(&format!("ip -n {name} link set {device} up"));
             }
         };

@@ -50,18 +50,12 @@ fn is_refused(test: &str, script: &str, exit: i32, parts: [&str; 2]) {
 #[test]
 fn a_host_without_an_agent_is_named_with_a_remedy() {
     let script = "echo 'connect: refused' >&2; exit 255";
-    let parts = [
-        "cannot connect to `plant-a`: connect: refused",
-        "ssh plant-a true",
-    ];
+    let parts = ["cannot connect to `plant-a`: connect: refused", "ssh plant-a true"];
     is_refused("connection", script, 2, parts);
     let parts = ["`plant-a` has no rtether", "scp"];
     is_refused("program", "exit 127", 2, parts);
     let script = "echo \"error: unrecognized subcommand 'live-agent'\" >&2; exit 2";
-    let parts = [
-        "`a` (plant-a) has another rtether (without `live-agent`",
-        "scp",
-    ];
+    let parts = ["`a` (plant-a) has another rtether (without `live-agent`", "scp"];
     is_refused("verb", script, 2, parts);
     let hello = "echo '{\"hello\":{\"version\":\"77.0.0\",\"format\":\"rtether.agent/1\"}}'";
     let parts = ["`a` (plant-a) has another rtether (77.0.0, here", "scp"];
@@ -76,22 +70,10 @@ fn an_agent_that_makes_no_sense_is_named() {
     let what = "what `a` (plant-a) says";
     for (test, script, part) in [
         ("babble", "echo 'Welcome!'", "`ssh plant-a true` must not"),
-        (
-            "oversize",
-            "head -c 100000 /dev/zero | tr '\\0' x",
-            "a line of more than",
-        ),
-        (
-            "binary",
-            "head -c 10 /dev/zero | tr '\\0' '\\377'; echo",
-            "no UTF-8",
-        ),
+        ("oversize", "head -c 100000 /dev/zero | tr '\\0' x", "a line of more than"),
+        ("binary", "head -c 10 /dev/zero | tr '\\0' '\\377'; echo", "no UTF-8"),
         ("turn", "echo '\"ready\"'", "out of turn"),
-        (
-            "overflow",
-            "echo '{\"stalls\":[[9223372036854775807,0]]}'",
-            "implausible values",
-        ),
+        ("overflow", "echo '{\"stalls\":[[9223372036854775807,0]]}'", "implausible values"),
     ] {
         let script = format!("{hello}\n{script}\ncat > /dev/null");
         is_refused(test, &script, 2, [what, part]);
@@ -110,10 +92,7 @@ fn an_agent_says_what_its_host_lacks() {
     let named = "`a` (here): no network device `nosuch0`; there are lo";
     // Both agents write at once, and `b` also has an error: it was not started by ssh.
     let other = "`b` (here): the device of the connection is not known";
-    assert!(
-        message.contains(named) || message.contains(other),
-        "{message}"
-    );
+    assert!(message.contains(named) || message.contains(other), "{message}");
 
     run("lo", &on_this_host(), &["a=here%lo", "b=here%lo"])
         .exits(2)
@@ -139,10 +118,9 @@ fn an_agent_without_rights_names_the_remedy() {
     let raw = SCENARIO.replace("name: f,", "name: f, over: raw,");
     let scenario = folder.write("plant.yaml", &raw);
     // With a priority, memory is locked first, which has a separate limit.
-    for (priority, expected, remedy) in [
-        ("0", "opening a socket", "setcap"),
-        ("40", "cannot", "`--priority 0`"),
-    ] {
+    for (priority, expected, remedy) in
+        [("0", "opening a socket", "setcap"), ("40", "cannot", "`--priority 0`")]
+    {
         live(&scenario, &["a=one%lo", "b=two%lo"])
             .args(["--priority", priority])
             .env("PATH", &path)
@@ -157,10 +135,7 @@ fn an_agent_without_rights_names_the_remedy() {
 fn hosts_that_make_no_sense_are_refused_before_anything_is_started() {
     let script = "echo started >&2; exit 255";
     let output = run("wrong", script, &["c=x"]);
-    output
-        .exits(2)
-        .says("there is no node `c`")
-        .says("`a` has no host; add `--host a=");
+    output.exits(2).says("there is no node `c`").says("`a` has no host; add `--host a=");
     assert!(!output.err.contains("started"), "{output:?}");
 
     let folder = Folder::new("other");
@@ -208,13 +183,7 @@ fn agent(test: &str, input: &[u8]) -> Ended {
 
 #[test]
 fn an_agent_ends_with_its_input() {
-    agent("nothing", b"")
-        .exits(4)
-        .says("the coordinator is gone");
-    agent("malformed", b"GET / HTTP/1.1\r\n\r\n")
-        .exits(2)
-        .says("not from a coordinator");
-    agent("oversize", &vec![b'x'; 1 << 20])
-        .exits(2)
-        .shows("{\"failed\":");
+    agent("nothing", b"").exits(4).says("the coordinator is gone");
+    agent("malformed", b"GET / HTTP/1.1\r\n\r\n").exits(2).says("not from a coordinator");
+    agent("oversize", &vec![b'x'; 1 << 20]).exits(2).shows("{\"failed\":");
 }

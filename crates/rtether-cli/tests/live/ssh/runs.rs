@@ -41,13 +41,9 @@ fn a_scenario_runs_between_hosts() {
     assert_eq!(bed.left(), [""; 0]);
     let document = output.json();
     assert_eq!(document["backend"], "ssh");
-    for (name, per_second) in [
-        ("udp", 250),
-        ("trip", 200),
-        ("raw", 250),
-        ("tcp", 100),
-        ("group", 100),
-    ] {
+    for (name, per_second) in
+        [("udp", 250), ("trip", 200), ("raw", 250), ("tcp", 100), ("group", 100)]
+    {
         let stream = stream(&document, name);
         // Three seconds less the warm-up of a tenth; a release at either end may be left out.
         let expected = per_second * 27 / 10;
@@ -95,10 +91,7 @@ run: { for: 2 s }
     let clock = &document["hosts"][1]["clock"];
     let offset = clock["offset_ns"].as_i64().unwrap();
     let uncertainty = clock["uncertainty_ns"].as_i64().unwrap();
-    assert!(
-        (offset - 1_000_000_000_000_000).abs() <= uncertainty,
-        "{clock}"
-    );
+    assert!((offset - 1_000_000_000_000_000).abs() <= uncertainty, "{clock}");
     assert_eq!(document["hosts"][0]["clock"]["same"], true);
     for name in ["wide", "back"] {
         let stream = stream(&document, name);
@@ -113,19 +106,10 @@ run: { for: 2 s }
     assert!(narrow["latency_ns"]["p50"].is_null(), "{narrow}");
     assert_eq!(narrow["lost"], 0, "{narrow}");
     let reason = narrow["reasons"][0].as_str().unwrap();
-    assert!(
-        reason.contains("a tenth of the deadline") && reason.contains("PTP"),
-        "{reason}"
-    );
+    assert!(reason.contains("a tenth of the deadline") && reason.contains("PTP"), "{reason}");
     let trip = stream(&document, "trip");
-    assert_eq!(
-        trip["uncertainty_ns"], 0,
-        "one clock saw it leave and return"
-    );
-    assert!(
-        trip["latency_ns"]["p50"].as_i64().unwrap() < 5_000_000,
-        "{trip}"
-    );
+    assert_eq!(trip["uncertainty_ns"], 0, "one clock saw it leave and return");
+    assert!(trip["latency_ns"]["p50"].as_i64().unwrap() < 5_000_000, "{trip}");
     output.exits(3);
 }
 
@@ -136,9 +120,7 @@ fn agents_end_with_the_coordinator() {
     };
     // As at a terminal: the signal reaches the whole process group.
     let mut command = bed.live(SCENARIO);
-    command
-        .args(["--json", "--for", "60s", "--priority", "0"])
-        .process_group(0);
+    command.args(["--json", "--for", "60s", "--priority", "0"]).process_group(0);
     let child = command.start();
     bed.until_agents_run();
     std::thread::sleep(Duration::from_secs(4));
@@ -177,16 +159,7 @@ fn a_host_that_falls_out_is_named() {
     let document = output.json();
     assert!(document["hosts"][1]["clock"].is_null());
     let udp = stream(&document, "udp");
-    assert_eq!(
-        (udp["released"].as_u64(), udp["verdict"].as_str()),
-        (Some(0), Some("no-answer"))
-    );
-    assert!(
-        udp["reasons"][0]
-            .as_str()
-            .unwrap()
-            .contains("`b` dropped out"),
-        "{udp}"
-    );
+    assert_eq!((udp["released"].as_u64(), udp["verdict"].as_str()), (Some(0), Some("no-answer")));
+    assert!(udp["reasons"][0].as_str().unwrap().contains("`b` dropped out"), "{udp}");
     assert_eq!(bed.left(), [""; 0]);
 }

@@ -116,10 +116,7 @@ impl Soak {
 
     fn add_window(&mut self, cause: Cause, from: u64, until: u64) -> Result<(), String> {
         if until - from > WINDOW_MAX {
-            return Err(format!(
-                "{cause:?} lasts for {} ms",
-                (until - from) / 1_000_000
-            ));
+            return Err(format!("{cause:?} lasts for {} ms", (until - from) / 1_000_000));
         }
         self.windows.push(Window { cause, from, until });
         self.tally.note_window(cause, until - from);

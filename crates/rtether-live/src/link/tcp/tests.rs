@@ -27,10 +27,7 @@ fn ask(service: &mut TcpService, links: &mut [Tcp]) -> Vec<io::Result<usize>> {
         }
         for (link, found) in links.iter_mut().zip(&mut found) {
             if found.is_none() {
-                *found = link
-                    .receive(&mut buffer)
-                    .map(|got| got.map(|got| got.len()))
-                    .transpose();
+                *found = link.receive(&mut buffer).map(|got| got.map(|got| got.len())).transpose();
             }
         }
     }
@@ -68,10 +65,7 @@ fn a_silent_connection_is_closed_and_one_that_asks_is_not() {
     let begin = Instant::now();
     while service.turned().idle == 0 {
         assert!(ask(&mut service, &mut asks)[0].is_ok());
-        assert!(
-            begin.elapsed() < Duration::from_secs(20),
-            "nothing is closed"
-        );
+        assert!(begin.elapsed() < Duration::from_secs(20), "nothing is closed");
     }
     let end = loop {
         match silent.receive(&mut [0; 64]) {
@@ -79,9 +73,6 @@ fn a_silent_connection_is_closed_and_one_that_asks_is_not() {
             end => break end,
         }
     };
-    assert_eq!(
-        end.expect_err("closed").kind(),
-        io::ErrorKind::UnexpectedEof
-    );
+    assert_eq!(end.expect_err("closed").kind(), io::ErrorKind::UnexpectedEof);
     assert!(ask(&mut service, &mut asks)[0].is_ok());
 }

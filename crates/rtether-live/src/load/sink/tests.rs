@@ -51,17 +51,12 @@ fn hear(stream: &mut TcpStream) -> Report {
 
 #[test]
 fn a_session_without_datagrams_ends() {
-    let limits = Limits {
-        idle: Duration::from_millis(100),
-        ..Limits::default()
-    };
+    let limits = Limits { idle: Duration::from_millis(100), ..Limits::default() };
     let (rest, taken) = with_sink(limits, |at| {
         let (mut stream, report) = hello(at, Wish::Datagrams, 0);
         assert_eq!(report.status, Status::Ready);
         let mut rest = Vec::new();
-        stream
-            .read_to_end(&mut rest)
-            .expect("the sink closes its end");
+        stream.read_to_end(&mut rest).expect("the sink closes its end");
         rest
     });
     assert_eq!((rest.len(), taken.idle), (0, 1), "and says nothing of it");
@@ -70,10 +65,7 @@ fn a_session_without_datagrams_ends() {
 #[test]
 fn the_sink_chooses_its_dscp() {
     for (marks, unmarked) in [(false, 1), (true, 0)] {
-        let limits = Limits {
-            marks,
-            ..Limits::default()
-        };
+        let limits = Limits { marks, ..Limits::default() };
         let ((), taken) = with_sink(limits, |at| {
             let (stream, report) = hello(at, Wish::Upload, 46);
             assert_eq!(report.status, Status::Ready);
@@ -92,9 +84,8 @@ fn one_address_leaves_room_for_others() {
     for wish in [Wish::Upload, Wish::Download, Wish::Datagrams] {
         let limits = Limits::default();
         let (seen, taken) = with_sink(limits, |at| {
-            let held: Vec<_> = (0..limits.connections)
-                .map(|_| hello_from([127, 0, 0, 2], at, wish, 0))
-                .collect();
+            let held: Vec<_> =
+                (0..limits.connections).map(|_| hello_from([127, 0, 0, 2], at, wish, 0)).collect();
             let busy = held.iter().filter(|(_, of)| of.status == Status::Busy);
             let (_stream, other) = hello(at, Wish::Upload, 0);
             (busy.count(), other.status)

@@ -71,11 +71,7 @@ impl<D: Disk> Journal<D> {
         match refusal {
             Refusal::Foreign => StoreError::Foreign(path),
             Refusal::Version(version) => StoreError::Version { path, version },
-            Refusal::Limits(instances, sample) => StoreError::Limits {
-                path,
-                instances,
-                sample,
-            },
+            Refusal::Limits(instances, sample) => StoreError::Limits { path, instances, sample },
             Refusal::System(source) => StoreError::System { path, source },
         }
     }
@@ -259,11 +255,7 @@ impl<D: Disk> Journal<D> {
         let mut piece = Vec::new();
         let mut old: Vec<_> = self.kept.iter().collect();
         old.retain(|(key, _)| more.is_none_or(|more| more.key != **key));
-        if let Some(Record {
-            key,
-            what: What::Kept(kept),
-        }) = more
-        {
+        if let Some(Record { key, what: What::Kept(kept) }) = more {
             old.push((key, kept));
         }
         for (key, kept) in old {

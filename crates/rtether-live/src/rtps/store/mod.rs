@@ -47,11 +47,7 @@ pub struct StoreOptions {
 
 impl Default for StoreOptions {
     fn default() -> Self {
-        Self {
-            is_synced: true,
-            instances_max: 4_096,
-            sample_max: 1 << 20,
-        }
+        Self { is_synced: true, instances_max: 4_096, sample_max: 1 << 20 }
     }
 }
 
@@ -183,10 +179,7 @@ impl Store {
     /// Another writer has opened it, the file is not a store or was made for larger limits, or the
     /// system refuses; the file is unchanged.
     pub fn open(path: &Path, options: StoreOptions) -> Result<Self, StoreError> {
-        let failed = |source| StoreError::System {
-            path: path.to_owned(),
-            source,
-        };
+        let failed = |source| StoreError::System { path: path.to_owned(), source };
         let mut writing = OpenOptions::new();
         writing.read(true).write(true).create(true).truncate(false);
         let lock = writing.open(beside(path, "lock")).map_err(failed)?;
@@ -203,10 +196,7 @@ impl Store {
                 Err(TryLockError::Error(source)) => return Err(failed(source)),
             }
         }
-        Ok(Self {
-            journal: Journal::open(System, path, options, SLACK)?,
-            _lock: lock,
-        })
+        Ok(Self { journal: Journal::open(System, path, options, SLACK)?, _lock: lock })
     }
 
     /// Returns the stored samples with their key hashes, in the order of writing.

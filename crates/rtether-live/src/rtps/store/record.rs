@@ -122,10 +122,7 @@ impl RecordHead {
         is_whole.then(|| Record {
             key: self.key,
             what: if self.is_kept {
-                What::Kept(Kept {
-                    written_ns: self.written_ns,
-                    payload: payload.to_vec(),
-                })
+                What::Kept(Kept { written_ns: self.written_ns, payload: payload.to_vec() })
             } else {
                 What::Forgotten
             },

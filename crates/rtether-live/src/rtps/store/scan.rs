@@ -177,12 +177,7 @@ struct Window<'a, F> {
 
 impl<'a, F: Octets> Window<'a, F> {
     fn new(file: &'a F) -> io::Result<Self> {
-        Ok(Self {
-            file,
-            len: file.len()?,
-            at: 0,
-            buffer: Vec::new(),
-        })
+        Ok(Self { file, len: file.len()?, at: 0, buffer: Vec::new() })
     }
 
     /// Returns octets of the file; `None` beyond its end.

@@ -72,9 +72,7 @@ pub(super) fn place_of_filters(device: &str) -> [CommandLine; 2] {
 /// Returns the command that removes one of our filters.
 pub(super) fn remove_filter(device: &str, hook: Hook) -> CommandLine {
     let hook = hook.name();
-    CommandLine::words(&format!(
-        "tc filter del dev {device} {hook} pref {PREFERENCE}"
-    ))
+    CommandLine::words(&format!("tc filter del dev {device} {hook} pref {PREFERENCE}"))
 }
 
 fn classes(parameters: &Parameters<'_>, verb: &str) -> Vec<CommandLine> {
@@ -84,11 +82,8 @@ fn classes(parameters: &Parameters<'_>, verb: &str) -> Vec<CommandLine> {
     let tag = if parameters.is_tagging { TAG } else { 0 };
     let on_wire = format!("overhead {} mpu {}", OVERHEAD + tag, SHORTEST + tag);
     let class = |parent: u16, minor: u16, own: &str, rest: String| {
-        let parent = if parent == 0 {
-            format!("{ROOT:x}:")
-        } else {
-            format!("{ROOT:x}:{parent:x}")
-        };
+        let parent =
+            if parent == 0 { format!("{ROOT:x}:") } else { format!("{ROOT:x}:{parent:x}") };
         let (device, quantum) = (parameters.device, shape::QUANTUM);
         CommandLine::words(&format!(
             "tc class {verb} dev {device} parent {parent} classid {ROOT:x}:{minor:x} htb rate {own} \
@@ -120,9 +115,7 @@ fn classes(parameters: &Parameters<'_>, verb: &str) -> Vec<CommandLine> {
 /// send it in one piece. A token bucket filter splits packets larger than its burst, and with a
 /// high rate it does not delay them.
 pub(super) fn queues(parameters: &Parameters<'_>, verb: &str) -> Vec<CommandLine> {
-    let Parameters {
-        device, shape, mtu, ..
-    } = parameters;
+    let Parameters { device, shape, mtu, .. } = parameters;
     let rate = parameters.rate.as_bps().saturating_mul(SPLITTER);
     let burst = mtu.saturating_add(LONGEST);
     let leaves = shape.leaves.iter();

@@ -54,10 +54,7 @@ impl Ear {
 /// Returns the settings that determine the source.
 pub(super) fn ear_of(settings: &Settings) -> (Signal, Option<Detector>) {
     let smoothing = settings.layer.smoother.as_ref();
-    (
-        settings.signal,
-        smoothing.map(|smoothing| smoothing.detector),
-    )
+    (settings.signal, smoothing.map(|smoothing| smoothing.detector))
 }
 
 /// A packet socket that receives collision reports only.
@@ -74,10 +71,7 @@ impl Reports {
         let socket = Socket::new(Domain::PACKET, Type::RAW, None)?;
         socket.set_nonblocking(true)?;
         socket.bind(&link_address(device.index(), COLLISION_ETHERTYPE))?;
-        Ok(Self {
-            socket,
-            collisions: None,
-        })
+        Ok(Self { socket, collisions: None })
     }
 
     /// Returns the collisions reported since the last call.

@@ -125,11 +125,7 @@ pub(super) fn messages(mut octets: &[u8]) -> impl Iterator<Item = Received<'_>> 
         let sequence = number(octets, 8)?;
         let body = octets.get(HEADER..length)?;
         octets = octets.get(length.next_multiple_of(4)..).unwrap_or_default();
-        Some(Received {
-            kind,
-            sequence,
-            body,
-        })
+        Some(Received { kind, sequence, body })
     })
 }
 
@@ -172,12 +168,7 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         // Oracle: rtnetlink(7), by hand: 16 + 20 + (4 + 3 + 1) + (4 + (4 + 4)) octets.
-        let about = Traffic {
-            device: 3,
-            handle: 0x5254_0001,
-            parent: 0xFFFF_FFFF,
-            info: 7,
-        };
+        let about = Traffic { device: 3, handle: 0x5254_0001, parent: 0xFFFF_FFFF, info: 7 };
         let message = Message::traffic(40, 5, about).text(1, "ab");
         let message = message.nest(2, |inner| inner.attribute(1, &9_u32.to_ne_bytes()));
         let octets = message.finish(77);
@@ -197,9 +188,7 @@ mod tests {
 
     #[test]
     fn what_is_cut_off_is_not_read() {
-        let octets = Message::traffic(40, 5, Traffic::default())
-            .text(1, "abcdefg")
-            .finish(1);
+        let octets = Message::traffic(40, 5, Traffic::default()).text(1, "abcdefg").finish(1);
         for length in 0..octets.len() {
             let cut = &octets[..length];
             assert_eq!(messages(cut).count(), 0);

@@ -143,9 +143,7 @@ impl Shim {
         let status = Status::new(Backend::Kernel, settings.signal);
         let mut this = Self {
             handle: Handle::new(settings.clone(), status, check_change),
-            present: regulator
-                .as_ref()
-                .map(|law| (law.first_rate(), law.burst())),
+            present: regulator.as_ref().map(|law| (law.first_rate(), law.burst())),
             settings,
             plan,
             counts,
@@ -156,10 +154,7 @@ impl Shim {
             ear,
             clock,
             first,
-            last: Last {
-                device: first,
-                ..Last::default()
-            },
+            last: Last { device: first, ..Last::default() },
             classes: Vec::new(),
             started_at: now,
             published_at: now,
@@ -255,10 +250,9 @@ impl Shim {
     /// Maps an error of the kernel to a [`ShimError`].
     fn gone(&self, source: io::Error) -> ShimError {
         match source.raw_os_error() {
-            Some(libc::ENODEV | libc::ENXIO | libc::ENOENT | libc::EINVAL) => ShimError::Gone {
-                device: self.plan.device.clone(),
-                source,
-            },
+            Some(libc::ENODEV | libc::ENXIO | libc::ENOENT | libc::EINVAL) => {
+                ShimError::Gone { device: self.plan.device.clone(), source }
+            }
             _ => reading(source),
         }
     }
@@ -301,28 +295,18 @@ fn check_change(present: &Settings, wanted: &Settings) -> Result<(), ShimError> 
     regulator(Instant::ZERO, wanted)?;
     let shapes = [present, wanted].map(|settings| shape::Shape::of(&settings.layer));
     if !shapes[0].is_alike(&shapes[1]) {
-        return Err(ShimError::Shape {
-            option: "transmit, smoother",
-        });
+        return Err(ShimError::Shape { option: "transmit, smoother" });
     }
     Ok(())
 }
 
 fn no_namespace(device: &str, source: io::Error) -> ShimError {
-    ShimError::Namespace {
-        device: device.to_owned(),
-        source,
-    }
+    ShimError::Namespace { device: device.to_owned(), source }
 }
 
 fn regulator(now: Instant, settings: &Settings) -> Result<Option<Regulator>, ShimError> {
     let start = |smoothing: Smoothing| Regulator::new(now, smoothing, settings.rate, SEED);
-    settings
-        .layer
-        .smoother
-        .map(start)
-        .transpose()
-        .map_err(|error| layer(&error))
+    settings.layer.smoother.map(start).transpose().map_err(|error| layer(&error))
 }
 
 fn layer(error: &impl ToString) -> ShimError {

@@ -158,11 +158,7 @@ impl Netlink {
         let protocol = Protocol::from(libc::NETLINK_ROUTE);
         let socket = Socket::new(domain, Type::RAW, Some(protocol))?;
         socket.set_read_timeout(Some(PATIENCE))?;
-        Ok(Self {
-            socket,
-            sequence: 0,
-            buffer: vec![0; BUFFER],
-        })
+        Ok(Self { socket, sequence: 0, buffer: vec![0; BUFFER] })
     }
 
     /// Sets rate and burst of the smoother's class; sizes are those of IP datagrams.
@@ -174,9 +170,9 @@ impl Netlink {
             info: 0,
         };
         let message = Message::traffic(NEW_CLASS, REQUEST | ACKNOWLEDGE, about);
-        let message = message.text(KIND, "htb").nest(OPTIONS, |inner| {
-            inner.attribute(HTB_PARAMETERS, &htb_parameters(rate, burst))
-        });
+        let message = message
+            .text(KIND, "htb")
+            .nest(OPTIONS, |inner| inner.attribute(HTB_PARAMETERS, &htb_parameters(rate, burst)));
         self.ask(message, |_| {})
     }
 
@@ -208,11 +204,7 @@ impl Netlink {
 
     /// Returns the filters at a hook; an empty list without `clsact`.
     pub(super) fn filters(&mut self, device: i32, hook: Hook) -> io::Result<Vec<Filter>> {
-        let about = Traffic {
-            device,
-            parent: hook.parent(),
-            ..Traffic::default()
-        };
+        let about = Traffic { device, parent: hook.parent(), ..Traffic::default() };
         let mut found = Vec::new();
         let message = Message::traffic(GET_FILTER, REQUEST | DUMP, about);
         self.ask(message, |message| {
@@ -223,9 +215,7 @@ impl Netlink {
             {
                 let options = find(attributes, OPTIONS);
                 let name = options.and_then(|options| find(options, BPF_NAME));
-                found.push(Filter {
-                    name: name.map(text),
-                });
+                found.push(Filter { name: name.map(text) });
             }
         })?;
         Ok(found)
@@ -253,10 +243,7 @@ impl Netlink {
     /// Reads the counters of all classes of a device.
     pub(super) fn classes(&mut self, device: i32, into: &mut Vec<ClassCounters>) -> io::Result<()> {
         into.clear();
-        let about = Traffic {
-            device,
-            ..Traffic::default()
-        };
+        let about = Traffic { device, ..Traffic::default() };
         let message = Message::traffic(GET_CLASS, REQUEST | DUMP, about);
         self.ask(message, |message| {
             if message.kind == NEW_CLASS {
@@ -274,9 +261,7 @@ impl Netlink {
                 && head.device == device
                 && head.parent >> 16 == u32::from(shape::ROOT)
             {
-                let own = into
-                    .iter_mut()
-                    .find(|class| shape::class(class.minor) == head.parent);
+                let own = into.iter_mut().find(|class| shape::class(class.minor) == head.parent);
                 let statistics = find(attributes, STATISTICS);
                 let queue = statistics.and_then(|statistics| find(statistics, STATISTICS_QUEUE));
                 let dropped = queue.and_then(|queue| number(queue, QUEUE_DROPS));
@@ -362,11 +347,7 @@ fn htb_parameters(rate: BitRate, burst: Bytes) -> [u8; 44] {
         octets[start + 1] = ETHERNET;
         octets[start + 8..start + 12].copy_from_slice(&u32::to_ne_bytes(rate));
     }
-    for (start, value) in [
-        (24, 1),
-        (28, ticks(burst, per_second)),
-        (32, shape::QUANTUM),
-    ] {
+    for (start, value) in [(24, 1), (28, ticks(burst, per_second)), (32, shape::QUANTUM)] {
         octets[start..start + 4].copy_from_slice(&value.to_ne_bytes());
     }
     octets
@@ -405,14 +386,8 @@ fn read_device(attributes: &[u8]) -> Option<DeviceCounters> {
     let counters = find(attributes, LINK_STATISTICS)?;
     let at = |index: usize| long(counters, index * 8);
     Some(DeviceCounters {
-        received: Way {
-            frames: at(0)?,
-            octets: at(2)?,
-        },
-        sent: Way {
-            frames: at(1)?,
-            octets: at(3)?,
-        },
+        received: Way { frames: at(0)?, octets: at(2)? },
+        sent: Way { frames: at(1)?, octets: at(3)? },
         collisions: at(9)?,
     })
 }

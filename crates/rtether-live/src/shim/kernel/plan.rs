@@ -32,9 +32,7 @@ fn egress_name(has_clsact: bool) -> String {
 /// Returns whether `clsact` existed before, from the name of a filter; `None` if the filter is not
 /// our egress filter.
 fn has_had_clsact(name: &str) -> Option<bool> {
-    [false, true]
-        .into_iter()
-        .find(|&has_clsact| egress_name(has_clsact) == name)
+    [false, true].into_iter().find(|&has_clsact| egress_name(has_clsact) == name)
 }
 
 /// The steps to set up a device, and the data they need.
@@ -69,9 +67,7 @@ impl Plan {
     ) -> Result<Self, ShimError> {
         let mut netlink = Netlink::open().map_err(asking)?;
         let queues = netlink.queues(index).map_err(asking)?;
-        let up = || ShimError::Up {
-            device: device.to_owned(),
-        };
+        let up = || ShimError::Up { device: device.to_owned() };
         if let Some(root) = queues.iter().find(|queue| queue.parent == AT_DEVICE) {
             match root.handle >> 16 {
                 0 => {}

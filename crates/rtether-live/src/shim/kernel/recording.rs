@@ -46,15 +46,7 @@ impl Recording {
         seed: u64,
         limit: usize,
     ) -> Self {
-        Self {
-            start,
-            smoothing,
-            rate,
-            seed,
-            calls: Vec::new(),
-            limit,
-            overflow: 0,
-        }
+        Self { start, smoothing, rate, seed, calls: Vec::new(), limit, overflow: 0 }
     }
 
     /// Records a step and the rate that followed.
@@ -89,11 +81,7 @@ impl Recording {
     /// If the engine refuses the parameters that it was recorded with.
     pub fn replay(&self) -> Result<Replayed, ConfigError> {
         let mut regulator = Regulator::new(self.start, self.smoothing, self.rate, self.seed)?;
-        let mut result = Replayed {
-            decisions: 0,
-            lost: self.overflow,
-            difference: None,
-        };
+        let mut result = Replayed { decisions: 0, lost: self.overflow, difference: None };
         for call in &self.calls {
             match *call {
                 Call::Step(seen, then) => {
@@ -124,11 +112,7 @@ mod tests {
             let seen = seen(ms, u64::from(ms % 40 == 0), true);
             recording.note(seen, law.step(&seen));
         }
-        let expected = Replayed {
-            decisions: 100,
-            lost: 20,
-            difference: None,
-        };
+        let expected = Replayed { decisions: 100, lost: 20, difference: None };
         assert_eq!(recording.replay(), Ok(expected));
         let Call::Step(_, rate) = &mut recording.calls[70] else {
             panic!("only steps were noted");

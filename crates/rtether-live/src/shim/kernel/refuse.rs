@@ -10,12 +10,7 @@ use crate::shim::{Backend, Refusal, Settings};
 
 /// Checks that this back end can carry out the settings on a device with an MTU of `mtu` octets.
 pub(super) fn check(settings: &Settings, mtu: usize) -> Result<(), Refusal> {
-    let Layer {
-        receive,
-        transmit,
-        smoother,
-        ..
-    } = &settings.layer;
+    let Layer { receive, transmit, smoother, .. } = &settings.layer;
     if settings.rate == BitRate::from_bps(0) {
         return refuse("rate", "a link with rate zero sends nothing");
     }
@@ -102,9 +97,7 @@ fn check_transmit(transmit: &TransmitConfig, classes: u8) -> Result<(), Refusal>
             "`strict` lets a low frame follow each high one, which HTB cannot do; use \
              `moderate`, or the back end `user`",
         ),
-        TransmitStrategy::Moderate {
-            empty: RingEmpty::NoneWaiting,
-        } => refuse(
+        TransmitStrategy::Moderate { empty: RingEmpty::NoneWaiting } => refuse(
             "transmit.empty",
             "HTB hands over a frame when the previous one is out, which is `empty: idle`; use \
              that, or the back end `user`",
@@ -152,11 +145,7 @@ fn check_adaptive(adaptive: &Adaptive) -> Result<(), Refusal> {
 }
 
 fn refuse(option: &'static str, reason: &'static str) -> Result<(), Refusal> {
-    Err(Refusal {
-        backend: Backend::Kernel,
-        option,
-        reason,
-    })
+    Err(Refusal { backend: Backend::Kernel, option, reason })
 }
 
 #[cfg(test)]
@@ -184,10 +173,7 @@ mod tests {
         // Each refusal says what to do instead.
         let text = refusal.to_string();
         let remedies = ["use ", "leave ", "give "];
-        assert!(
-            remedies.iter().any(|&remedy| text.contains(remedy)),
-            "{text}"
-        );
+        assert!(remedies.iter().any(|&remedy| text.contains(remedy)), "{text}");
         Some(refusal.option)
     }
 
@@ -196,9 +182,7 @@ mod tests {
             config: Config::new(mode),
             rule: Rule::LINUX,
             ring: 2,
-            detector: Detector::OwnCollisions {
-                visibility_per_million: 1_000_000,
-            },
+            detector: Detector::OwnCollisions { visibility_per_million: 1_000_000 },
         }
     }
 
@@ -209,30 +193,13 @@ mod tests {
         let window = Duration::from_ms(10);
         for (detector, expected) in [
             (Detector::Backlog { low, high }, None),
-            (
-                Detector::Utilization {
-                    threshold_percent: 50,
-                    window,
-                },
-                None,
-            ),
-            (
-                Detector::Marks {
-                    threshold_percent: 0,
-                    window,
-                },
-                None,
-            ),
-            (
-                Detector::ClearingRate { floor: rate },
-                Some("smoother.detector"),
-            ),
+            (Detector::Utilization { threshold_percent: 50, window }, None),
+            (Detector::Marks { threshold_percent: 0, window }, None),
+            (Detector::ClearingRate { floor: rate }, Some("smoother.detector")),
         ] {
             let seen = refused(|layer| {
-                layer.smoother = Some(Smoothing {
-                    detector,
-                    ..smoothing(Mode::Adaptive(Adaptive::HIMD))
-                });
+                layer.smoother =
+                    Some(Smoothing { detector, ..smoothing(Mode::Adaptive(Adaptive::HIMD)) });
             });
             assert_eq!(seen, expected, "{detector:?}");
         }
@@ -256,18 +223,11 @@ mod tests {
             queue_limits: vec![10, 10],
             selection: ReceiveSelection::HighestFirst,
         });
-        let instances = Receive::Instances {
-            queue_limits: vec![10, 10],
-        };
+        let instances = Receive::Instances { queue_limits: vec![10, 10] };
         for receive in [queues, instances] {
-            assert_eq!(
-                refused(|layer| layer.receive = Some(receive)),
-                Some("receive")
-            );
+            assert_eq!(refused(|layer| layer.receive = Some(receive)), Some("receive"));
         }
-        let one_waiting = TransmitStrategy::Moderate {
-            empty: RingEmpty::NoneWaiting,
-        };
+        let one_waiting = TransmitStrategy::Moderate { empty: RingEmpty::NoneWaiting };
         for (wanted, expected) in [
             (TransmitStrategy::Fifo, None),
             (TransmitStrategy::Rings { count: 2 }, None),

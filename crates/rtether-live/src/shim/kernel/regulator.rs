@@ -173,9 +173,7 @@ pub(super) mod tests {
             config: Config::new(Mode::Adaptive(Adaptive::HIMD)),
             rule: Rule::LINUX,
             ring: 1,
-            detector: Detector::OwnCollisions {
-                visibility_per_million: 1_000_000,
-            },
+            detector: Detector::OwnCollisions { visibility_per_million: 1_000_000 },
         }
     }
 
@@ -228,10 +226,7 @@ pub(super) mod tests {
     fn other_detectors_are_fed_too() {
         // By hand: 5 of 10 Mbit/s are 6250 octets every 10 ms. Only the third window has more.
         let window = Duration::from_ms(10);
-        let utilization = Detector::Utilization {
-            threshold_percent: 50,
-            window,
-        };
+        let utilization = Detector::Utilization { threshold_percent: 50, window };
         let [low, high] = [1_500, 6_000].map(Bytes::new);
         let backlog = Detector::Backlog { low, high };
         for (detector, heard, behind, expected) in [
@@ -239,10 +234,7 @@ pub(super) mod tests {
             (backlog, [0; 4], [5_999, 5_999, 6_000, 1_500], [0, 0, 1, 1]),
         ] {
             let rate = BitRate::from_mbps(10);
-            let smoothing = Smoothing {
-                detector,
-                ..smoothing()
-            };
+            let smoothing = Smoothing { detector, ..smoothing() };
             let mut law = Regulator::new(at(0), smoothing, rate, 1).unwrap();
             let mut reports = Vec::new();
             for (window, (heard, behind)) in (1..).zip(heard.into_iter().zip(behind)) {
@@ -264,14 +256,8 @@ pub(super) mod tests {
         // By hand: windows of 10 ms, threshold 20 %. In the first, 300 of 1800 octets are marked;
         // in the second 400 of 1900, which is reported at the first later observation with any
         // octets; in the third, none.
-        let marks = Detector::Marks {
-            threshold_percent: 20,
-            window: Duration::from_ms(10),
-        };
-        let smoothing = Smoothing {
-            detector: marks,
-            ..smoothing()
-        };
+        let marks = Detector::Marks { threshold_percent: 20, window: Duration::from_ms(10) };
+        let smoothing = Smoothing { detector: marks, ..smoothing() };
         let mut law = Regulator::new(at(0), smoothing, BitRate::from_mbps(10), 1).unwrap();
         for (ms, returned, marked, reports) in [
             (1, 1_500, 0, 0),
@@ -285,11 +271,7 @@ pub(super) mod tests {
             (45, 60, 0, 2),
         ] {
             let [returned, marked] = [returned, marked].map(Bytes::new);
-            law.step(&Observation {
-                returned,
-                marked,
-                ..seen(ms, 0, true)
-            });
+            law.step(&Observation { returned, marked, ..seen(ms, 0, true) });
             assert_eq!(law.statistics().reports, reports, "at {ms} ms");
         }
     }

@@ -35,9 +35,7 @@ pub(super) struct Sources<'a> {
 
 /// Returns the status.
 pub(super) fn status(sources: &Sources<'_>) -> Status {
-    let Sources {
-        settings, classes, ..
-    } = sources;
+    let Sources { settings, classes, .. } = sources;
     let mut status = Status::new(Backend::Kernel, settings.signal);
     let queues = (0..sources.shape.queues).map(|queue| queue_status(classes, queue));
     status.queues = queues.collect();
@@ -51,15 +49,9 @@ pub(super) fn status(sources: &Sources<'_>) -> Status {
         octets: link.octets + HEADER * link.frames,
     };
     let received = sources.device.received.since(sources.first.received);
-    status.received = Traffic {
-        taken: received.frames,
-        frames: received.frames,
-        octets: received.octets,
-    };
-    status.drops = Drops {
-        transmit_full: dropped,
-        ..Drops::default()
-    };
+    status.received =
+        Traffic { taken: received.frames, frames: received.frames, octets: received.octets };
+    status.drops = Drops { transmit_full: dropped, ..Drops::default() };
     status.smoother = sources.law.map(|law| smoother_status(law, classes));
     let (well_formed, rest) = sources.counts.split_first().unwrap_or((&0, &[]));
     let mut by_reason = [0; REASONS];
@@ -122,9 +114,7 @@ fn class_statistics(counters: &ClassCounters) -> ClassStatistics {
 
 /// Returns the sum over all queues of a kind.
 pub(super) fn total(classes: &[ClassCounters], kind: Treatment) -> ClassCounters {
-    sum(classes
-        .iter()
-        .filter(|class| class.minor & !0xF == kind as u16))
+    sum(classes.iter().filter(|class| class.minor & !0xF == kind as u16))
 }
 
 fn sum<'a>(classes: impl Iterator<Item = &'a ClassCounters>) -> ClassCounters {
@@ -146,21 +136,14 @@ pub(super) fn backlog(counters: &ClassCounters) -> Bytes {
 
 /// Returns the wire octets of all frames between two readings.
 pub(super) fn on_wire(before: &DeviceCounters, now: &DeviceCounters) -> Bytes {
-    let [received, sent] = [
-        now.received.since(before.received),
-        now.sent.since(before.sent),
-    ];
+    let [received, sent] = [now.received.since(before.received), now.sent.since(before.sent)];
     let frames = received.frames + sent.frames;
     Bytes::new(received.octets + sent.octets + ON_WIRE * frames)
 }
 
 /// Returns the number of waiting frames.
 pub(super) fn waiting(status: &Status) -> u64 {
-    status
-        .queues
-        .iter()
-        .map(|queue| u64::from(queue.depth))
-        .sum()
+    status.queues.iter().map(|queue| u64::from(queue.depth)).sum()
 }
 
 #[cfg(test)]
@@ -194,15 +177,8 @@ mod tests {
     fn the_wire_carries_more_than_devices_count() {
         // By hand: 60 + 1514 octets, and twice 4 + 8 + 12.
         let way = |frames, octets| Way { frames, octets };
-        let now = DeviceCounters {
-            received: way(5, 560),
-            sent: way(1, 1514),
-            collisions: 0,
-        };
-        let before = DeviceCounters {
-            received: way(4, 500),
-            ..DeviceCounters::default()
-        };
+        let now = DeviceCounters { received: way(5, 560), sent: way(1, 1514), collisions: 0 };
+        let before = DeviceCounters { received: way(4, 500), ..DeviceCounters::default() };
         assert_eq!(on_wire(&before, &now), Bytes::new(60 + 1514 + 48));
     }
 

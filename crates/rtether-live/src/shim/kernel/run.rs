@@ -67,11 +67,8 @@ impl Shim {
     fn observe(&mut self, now: Instant) -> Result<Observation, ShimError> {
         self.read_classes()?;
         let of = |kind| report::total(&self.classes, kind);
-        let (bulk, real_time, passing) = (
-            of(Treatment::Bulk),
-            of(Treatment::RealTime),
-            of(Treatment::Passing),
-        );
+        let (bulk, real_time, passing) =
+            (of(Treatment::Bulk), of(Treatment::RealTime), of(Treatment::Passing));
         let sent = bulk.frames + real_time.frames;
         let mut seen = Observation {
             at: now,
@@ -173,8 +170,7 @@ impl Shim {
     fn apply(&mut self, now: Instant, settings: Settings) -> Result<(), ShimError> {
         let programs = Programs::load(&settings, &self.plan.shape, &self.counts, &self.echoes)?;
         if let (Some(law), Some(smoothing)) = (&mut self.regulator, settings.layer.smoother) {
-            law.set(now, smoothing, settings.rate)
-                .map_err(|error| layer(&error))?;
+            law.set(now, smoothing, settings.rate).map_err(|error| layer(&error))?;
             if let Some(recording) = &mut self.recording {
                 recording.note_set(now, smoothing, settings.rate);
             }
@@ -183,15 +179,8 @@ impl Shim {
         if placement(&settings) != placement(&self.settings) {
             placement(&settings).apply()?;
         }
-        let Self {
-            plan,
-            netlink,
-            present,
-            ..
-        } = self;
-        let changed = self
-            .place
-            .run(|| plan.change(netlink, &settings, &programs, *present));
+        let Self { plan, netlink, present, .. } = self;
+        let changed = self.place.run(|| plan.change(netlink, &settings, &programs, *present));
         changed.map_err(|source| no_namespace(&self.plan.device, source))??;
         if ear_of(&settings) != ear_of(&self.settings) {
             let device = &self.plan.device;

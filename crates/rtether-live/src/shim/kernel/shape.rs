@@ -67,9 +67,7 @@ impl Shape {
         let limits = match transmit.map(|transmit| (transmit.strategy, &transmit.queue_limits)) {
             None => vec![QUEUE_LIMIT],
             Some((TransmitStrategy::Fifo, limits)) => {
-                let sum = limits
-                    .iter()
-                    .fold(0, |sum: u32, &one| sum.saturating_add(one));
+                let sum = limits.iter().fold(0, |sum: u32, &one| sum.saturating_add(one));
                 vec![sum]
             }
             Some((_, limits)) => limits.clone(),
@@ -77,11 +75,7 @@ impl Shape {
         let mut leaves = Vec::new();
         let mut add = |kind, limit: &dyn Fn(u32) -> u32| {
             let numbered = (0u8..).zip(&limits);
-            leaves.extend(numbered.map(|(queue, &own)| Leaf {
-                kind,
-                queue,
-                limit: limit(own),
-            }));
+            leaves.extend(numbered.map(|(queue, &own)| Leaf { kind, queue, limit: limit(own) }));
         };
         add(Treatment::Passing, &|own| own);
         if let Some(smoothing) = &layer.smoother {

@@ -73,18 +73,12 @@ fn settings() -> Settings {
             config: Config::new(Mode::Adaptive(Adaptive::HIMD)),
             rule: Rule::LINUX,
             ring: 1,
-            detector: Detector::OwnCollisions {
-                visibility_per_million: 1_000_000,
-            },
+            detector: Detector::OwnCollisions { visibility_per_million: 1_000_000 },
         }),
         ..Layer::default()
     };
     Settings {
-        tags: Tags {
-            insert: Some([Pcp::default(); 8]),
-            vid: Vid::PRIORITY_ONLY,
-            strip: true,
-        },
+        tags: Tags { insert: Some([Pcp::default(); 8]), vid: Vid::PRIORITY_ONLY, strip: true },
         ..Settings::new(layer, BitRate::from_mbps(100))
     }
 }
@@ -102,10 +96,7 @@ fn the_device_is_restored() {
         let before = bed.state();
         let shim = Shim::up(DEVICE, settings()).unwrap();
         let meanwhile = bed.state();
-        assert!(
-            meanwhile.contains("qdisc htb 5254: dev near root"),
-            "{meanwhile}"
-        );
+        assert!(meanwhile.contains("qdisc htb 5254: dev near root"), "{meanwhile}");
         assert!(meanwhile.contains("qdisc clsact"), "{meanwhile}");
         let again = Shim::up(DEVICE, settings());
         assert!(matches!(again, Err(ShimError::Up { .. })), "{again:?}");
@@ -188,9 +179,7 @@ fn the_commands_of_a_dry_run_do_the_same() {
 #[test]
 fn a_root_queue_of_somebody_else_is_refused() {
     let Some(bed) = Bed::enter() else { return };
-    bed.namespace
-        .run("tc qdisc add dev near root handle 1: pfifo limit 7")
-        .unwrap();
+    bed.namespace.run("tc qdisc add dev near root handle 1: pfifo limit 7").unwrap();
     let before = bed.state();
     let refused = Shim::up(DEVICE, settings()).expect_err("it is refused");
     let text = refused.to_string();
@@ -214,11 +203,7 @@ fn a_rate_is_set() {
     let (index, burst) = (shim.plan.index, Bytes::new(1_500));
     shim.netlink.set_rate(index, rate, burst).unwrap();
     assert!(has(&class(), "ceil 1234Kbit"), "{}", class());
-    assert!(
-        has(&class(), "cburst 1499b") || has(&class(), "cburst 1500b"),
-        "{}",
-        class()
-    );
+    assert!(has(&class(), "cburst 1499b") || has(&class(), "cburst 1500b"), "{}", class());
 }
 
 /// The cost of one step of the control law: a figure, not a limit (`--ignored --nocapture`).
@@ -243,9 +228,7 @@ fn figures() {
     };
     measure("rate of a class", &mut |shim, number| {
         let rate = BitRate::from_bps(1_000_000 + 8 * number);
-        shim.netlink
-            .set_rate(index, rate, Bytes::new(1_500))
-            .unwrap();
+        shim.netlink.set_rate(index, rate, Bytes::new(1_500)).unwrap();
     });
     measure("counters of 9 classes", &mut |shim, _| {
         shim.read_classes().unwrap();

@@ -48,23 +48,19 @@ impl Watch {
     )]
     pub(super) fn new(now: Instant, detector: Detector, rate: BitRate, seed: u64) -> Self {
         match detector {
-            Detector::OwnCollisions {
-                visibility_per_million,
-            } => Self::Collisions(OwnCollisions::with_visibility(visibility_per_million, seed)),
+            Detector::OwnCollisions { visibility_per_million } => {
+                Self::Collisions(OwnCollisions::with_visibility(visibility_per_million, seed))
+            }
             Detector::Backlog { low, high } => Self::Backlog(Backlog::new(low, high)),
-            Detector::Utilization {
-                threshold_percent,
-                window,
-            } => Self::Utilization(Medium {
+            Detector::Utilization { threshold_percent, window } => Self::Utilization(Medium {
                 detector: Utilization::new(now, rate, threshold_percent, window),
                 start: now,
                 window: window.max(Duration::from_ps(1)),
                 last: now,
             }),
-            Detector::Marks {
-                threshold_percent,
-                window,
-            } => Self::Marks(MarkedShare::new(now, threshold_percent, window)),
+            Detector::Marks { threshold_percent, window } => {
+                Self::Marks(MarkedShare::new(now, threshold_percent, window))
+            }
             _ => Self::Nothing,
         }
     }
@@ -132,8 +128,7 @@ impl Medium {
                 break;
             }
             let part = share(left, end - from, now - from);
-            self.detector
-                .observe(end - Duration::from_ps(1), Bytes::new(part));
+            self.detector.observe(end - Duration::from_ps(1), Bytes::new(part));
             left -= part;
             from = end;
         }

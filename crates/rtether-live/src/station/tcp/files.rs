@@ -99,10 +99,7 @@ impl Files {
                 at?
             }
         };
-        Some(Transfer {
-            start: start.since_start(),
-            size,
-        })
+        Some(Transfer { start: start.since_start(), size })
     }
 }
 

@@ -42,12 +42,7 @@ pub fn send_messages(
     [until, end]: [Instant; 2],
     stop: &AtomicBool,
 ) -> (Log, Option<StationError>) {
-    let header = Header {
-        stream: outgoing.stream,
-        is_messages: true,
-        number: 0,
-        size: 0,
-    };
+    let header = Header { stream: outgoing.stream, is_messages: true, number: 0, size: 0 };
     let run = Run { clock, end, stop };
     let failed = |doing: &str| {
         let doing = format!("{doing} {}", outgoing.peer.ip);
@@ -60,12 +55,7 @@ pub fn send_messages(
         Err(error) => return (Log::default(), Some(error)),
     };
     let lost = failed("the connection to");
-    let TcpTraffic::Messages {
-        mut releases,
-        payload,
-        answer,
-    } = outgoing.traffic
-    else {
+    let TcpTraffic::Messages { mut releases, payload, answer } = outgoing.traffic else {
         return (Log::default(), None);
     };
     let next = releases.first();
@@ -128,12 +118,7 @@ impl Talker<'_> {
             let at = self.run.clock.now();
             let number = self.released;
             self.released = self.released.wrapping_add(1);
-            let mark = Mark {
-                stream: self.number,
-                is_answer: false,
-                number,
-                released_at: at,
-            };
+            let mark = Mark { stream: self.number, is_answer: false, number, released_at: at };
             mark.write(&mut self.message);
             let written = self.write();
             if !matches!(written, Ok(true)) {

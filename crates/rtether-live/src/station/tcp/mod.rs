@@ -173,11 +173,7 @@ fn connect(to: Peer, tagging: Tagging, header: &Header, run: Run<'_>) -> io::Res
 
 /// Marks a connection; small messages go out at once.
 fn prepare(socket: &Socket, peer: Ipv4Addr, tagging: Tagging) -> io::Result<()> {
-    mark(
-        socket,
-        SocketAddrV4::new(peer, PORT).into(),
-        tagging.options(),
-    )?;
+    mark(socket, SocketAddrV4::new(peer, PORT).into(), tagging.options())?;
     socket.set_tcp_nodelay(true)
 }
 
@@ -195,20 +191,13 @@ mod tests {
 
     #[test]
     fn a_header_by_hand() {
-        let header = Header {
-            stream: 0x0102,
-            is_messages: true,
-            number: 0x0304_0506,
-            size: ENDLESS,
-        };
+        let header =
+            Header { stream: 0x0102, is_messages: true, number: 0x0304_0506, size: ENDLESS };
         let octets = header.write();
         assert_eq!(octets[..8], [1, 2, 0, 1, 3, 4, 5, 6]);
         assert_eq!(octets[8..], [0xFF; 8]);
         let back = Header::read(octets);
-        assert_eq!(
-            (back.stream, back.number, back.size),
-            (0x0102, 0x0304_0506, ENDLESS)
-        );
+        assert_eq!((back.stream, back.number, back.size), (0x0102, 0x0304_0506, ENDLESS));
         assert!(back.is_messages);
     }
 }

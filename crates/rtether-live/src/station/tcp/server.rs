@@ -92,10 +92,7 @@ impl Server {
                 });
             }
         });
-        shared
-            .log
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner)
+        shared.log.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -205,10 +202,7 @@ impl Shared<'_> {
             };
             if let Some((_, after)) = own.answer {
                 self.run.sleep_until(now + after);
-                let mark = Mark {
-                    is_answer: true,
-                    ..mark
-                };
+                let mark = Mark { is_answer: true, ..mark };
                 mark.write(&mut answer);
                 if !self.put(&mut stream, &answer)? {
                     let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);

@@ -48,9 +48,7 @@ fn a_registered_group_passes_by_who_does_not_listen() {
             NodeId(1),
             vec![NodeId(2)],
             Bytes::new(64),
-            Traffic::Flood {
-                interval: Duration::from_ms(1),
-            },
+            Traffic::Flood { interval: Duration::from_ms(1) },
         )
     };
     // RFC 1112, 6.4: the lower 23 bits of 239.77.0.5.
@@ -59,9 +57,7 @@ fn a_registered_group_passes_by_who_does_not_listen() {
     let talk = || {
         let listener = inside(&bed.hosts[1], || {
             let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, PORT)).unwrap();
-            socket
-                .join_multicast_v4(&ip, &crate::bed::address(1))
-                .unwrap();
+            socket.join_multicast_v4(&ip, &crate::bed::address(1)).unwrap();
             socket.set_read_timeout(Some(Sleep::from_secs(10))).unwrap();
             socket
         });
@@ -73,16 +69,10 @@ fn a_registered_group_passes_by_who_does_not_listen() {
         let mut buffer = [0; 128];
         for _ in 0..200 {
             talker.send_to(&[7; 64], (ip, PORT)).unwrap();
-            assert_eq!(
-                rtether_testkit::repeated(|| listener.recv(&mut buffer)).unwrap(),
-                64
-            );
+            assert_eq!(rtether_testkit::repeated(|| listener.recv(&mut buffer)).unwrap(), 64);
         }
     };
-    let ((), report) = bed.run(
-        |options| options.groups = vec![Group { address, flow }],
-        talk,
-    );
+    let ((), report) = bed.run(|options| options.groups = vec![Group { address, flow }], talk);
     let report = report.unwrap();
     check(&report);
     let sent = |port| {

@@ -8,11 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rtether_live::rtps::{Kept, Store, StoreOptions};
 
-const OPTIONS: StoreOptions = StoreOptions {
-    is_synced: false,
-    instances_max: 6,
-    sample_max: 200,
-};
+const OPTIONS: StoreOptions = StoreOptions { is_synced: false, instances_max: 6, sample_max: 200 };
 const HEAD: usize = 64;
 const HEADS_AT: [usize; 2] = [0, 4_096];
 const RECORDS_AT: usize = HEADS_AT[1] + HEAD;
@@ -45,11 +41,7 @@ struct Folder(PathBuf);
 impl Folder {
     fn new() -> Self {
         let memory = Path::new("/dev/shm");
-        let within = if memory.is_dir() {
-            memory.to_owned()
-        } else {
-            std::env::temp_dir()
-        };
+        let within = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
         let thread = std::thread::current().id();
         let name = format!("rtether-journal-{}-{thread:?}", std::process::id());
         let path = within.join(name);
@@ -194,11 +186,7 @@ fn contents(store: &Store) -> Vec<([u8; 16], Kept)> {
 /// number of samples in it; `None` if the file was rejected.
 pub(crate) fn check(octets: &[u8]) -> Option<usize> {
     let (first, rest) = octets.split_first()?;
-    let before = if first % 2 == 0 {
-        rest.to_vec()
-    } else {
-        made_of(rest)
-    };
+    let before = if first % 2 == 0 { rest.to_vec() } else { made_of(rest) };
     let folder = Folder::new();
     let path = folder.0.join("topic");
     fs::write(&path, &before).expect("room");
@@ -222,10 +210,7 @@ pub(crate) fn check(octets: &[u8]) -> Option<usize> {
 /// Stores and removes samples, and opens the store again.
 fn goes_on(mut store: Store, path: &Path, mut expected: Vec<([u8; 16], Kept)>) {
     let room = expected.len() < OPTIONS.instances_max;
-    let sample = Kept {
-        written_ns: 3,
-        payload: b"new".to_vec(),
-    };
+    let sample = Kept { written_ns: 3, payload: b"new".to_vec() };
     let new = [0xAA; 16];
     let is_kept = store.keep(new, sample.clone()).is_ok();
     assert_eq!(is_kept, room || expected.iter().any(|(key, _)| *key == new));

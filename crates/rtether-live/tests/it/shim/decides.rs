@@ -79,17 +79,9 @@ fn urgent_frames_overtake_others() {
     // Frames already out when it was sent, the one on the line, the ring, and what a delayed thread
     // makes up for: 2 ms.
     let out = passed.as_micros() / 857 + 1 + 2 + 3;
-    assert!(
-        (ahead as u128) <= out,
-        "{ahead} of {BULK} frames ahead, {passed:?}"
-    );
-    let [bulk, urgent] = &status.queues[..] else {
-        panic!("{:?}", status.queues)
-    };
-    assert_eq!(
-        (bulk.direction, bulk.class, urgent.class),
-        (Direction::Transmit, 0, 1)
-    );
+    assert!((ahead as u128) <= out, "{ahead} of {BULK} frames ahead, {passed:?}");
+    let [bulk, urgent] = &status.queues[..] else { panic!("{:?}", status.queues) };
+    assert_eq!((bulk.direction, bulk.class, urgent.class), (Direction::Transmit, 0, 1));
     // Including address resolution.
     assert!(bulk.released > BULK as u64, "{bulk:?}");
     assert_eq!(urgent.released, 1);
@@ -103,10 +95,7 @@ fn urgent_frames_overtake_others() {
 #[test]
 fn a_smoother_holds_bulk_back_and_lets_others_pass() {
     let Some(wire) = quiet_wire() else { return };
-    let fixed = Mode::Fixed(Fixed {
-        depth: Bytes::new(2_000),
-        period: Duration::from_ms(10),
-    });
+    let fixed = Mode::Fixed(Fixed { depth: Bytes::new(2_000), period: Duration::from_ms(10) });
     let layer = smoothed(fixed, BACKLOG, queued(4, 100));
     let far = udp(&wire.far, (FAR, PORT));
     let near = udp(&wire.near, (NEAR, 0));
@@ -136,10 +125,7 @@ fn a_smoother_holds_bulk_back_and_lets_others_pass() {
 #[test]
 fn an_orderly_end_loses_nothing_that_waits() {
     let Some(wire) = quiet_wire() else { return };
-    let fixed = Mode::Fixed(Fixed {
-        depth: Bytes::new(1_100),
-        period: Duration::from_ms(100),
-    });
+    let fixed = Mode::Fixed(Fixed { depth: Bytes::new(1_100), period: Duration::from_ms(100) });
     let layer = smoothed(fixed, BACKLOG, queued(4, 100));
     let far = udp(&wire.far, (FAR, PORT));
     let near = udp(&wire.near, (NEAR, 0));
@@ -163,20 +149,15 @@ fn an_orderly_end_loses_nothing_that_waits() {
 #[ignore = "long"]
 fn a_busy_host_holds_frames_up_for_turns_and_not_for_queues() {
     let Some(wire) = quiet_wire() else { return };
-    let settings = Settings {
-        core: Some(0),
-        ..settings(queued(4, 1_000), 10)
-    };
+    let settings = Settings { core: Some(0), ..settings(queued(4, 1_000), 10) };
     let far = udp(&wire.far, (FAR, PORT));
     let near = udp(&wire.near, (NEAR, 0));
     let stop = AtomicBool::new(false);
     let ((), status) = std::thread::scope(|scope| {
         for _ in 0..3 {
             scope.spawn(|| {
-                let placement = rtether_live::thread::Placement {
-                    core: Some(0),
-                    ..Default::default()
-                };
+                let placement =
+                    rtether_live::thread::Placement { core: Some(0), ..Default::default() };
                 placement.apply().unwrap();
                 while !stop.load(Ordering::Relaxed) {
                     std::hint::spin_loop();
@@ -209,26 +190,18 @@ fn detectors_look_at_what_comes_from_the_wire() {
     let Some(wire) = quiet_wire() else { return };
     let window = Duration::from_ms(100);
     let threshold_percent = 50;
-    let utilization = Detector::Utilization {
-        threshold_percent,
-        window,
-    };
-    let marks = Detector::Marks {
-        threshold_percent,
-        window,
-    };
+    let utilization = Detector::Utilization { threshold_percent, window };
+    let marks = Detector::Marks { threshold_percent, window };
     let far = udp(&wire.far, (FAR, PORT));
-    let tcp = inside(&wire.far, || {
-        Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::TCP)).unwrap()
-    });
+    let tcp =
+        inside(&wire.far, || Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::TCP)).unwrap());
     let datagram = || {
         far.send_to(&[0; 1_000], (NEAR, PORT)).unwrap();
     };
     let segment = |flags| {
         let mut header = [0; 20];
         (header[12], header[13]) = (5 << 4, flags);
-        tcp.send_to(&header, &SocketAddr::from((NEAR, 0)).into())
-            .unwrap();
+        tcp.send_to(&header, &SocketAddr::from((NEAR, 0)).into()).unwrap();
     };
     let cases: [(Detector, &(dyn Fn() + Sync), bool); 4] = [
         (utilization, &|| (), false),
@@ -259,10 +232,7 @@ fn settings_change_without_the_loss_of_a_frame() {
     let Some(wire) = quiet_wire() else { return };
     let _far = udp(&wire.far, (FAR, PORT));
     let before = received(&wire.far);
-    let first = Settings {
-        tags: tags(0),
-        ..settings(queued(16, 4_000), 100)
-    };
+    let first = Settings { tags: tags(0), ..settings(queued(16, 4_000), 100) };
     let smoothed = smoothed(Mode::None, BACKLOG, queued(4, 4_000));
     let picks = NonZeroU32::new(4).unwrap();
     let strict = Layer {
@@ -283,10 +253,7 @@ fn settings_change_without_the_loss_of_a_frame() {
                     break;
                 }
                 let layer = layer.clone();
-                let settings = Settings {
-                    layer,
-                    ..first.clone()
-                };
+                let settings = Settings { layer, ..first.clone() };
                 handle.set(settings).unwrap();
                 std::thread::sleep(Sleep::from_millis(70));
             }
@@ -297,10 +264,7 @@ fn settings_change_without_the_loss_of_a_frame() {
     });
     let arrived = received(&wire.far) - before - status.bypassed.transmit;
     assert_eq!(status.transmitted.frames, arrived, "{status:?}");
-    assert_eq!(
-        status.transmitted.frames, status.transmitted.taken,
-        "{status:?}"
-    );
+    assert_eq!(status.transmitted.frames, status.transmitted.taken, "{status:?}");
     assert_eq!(status.drops.stack_overrun, 0, "{status:?}");
 }
 
@@ -312,9 +276,7 @@ fn completions_come_from_the_reports_of_a_hub() {
     let Some(bed) = Bed::new(star(hub(3), 3, 10)) else {
         return;
     };
-    let collisions = Detector::OwnCollisions {
-        visibility_per_million: 1_000_000,
-    };
+    let collisions = Detector::OwnCollisions { visibility_per_million: 1_000_000 };
     let settings = Settings {
         signal: Signal::Reports,
         ..settings(smoothed(Mode::None, collisions, queued(4, 200)), 10)
@@ -327,8 +289,7 @@ fn completions_come_from_the_reports_of_a_hub() {
                     scope.spawn(move || {
                         let from = udp(&bed.hosts[host], (address(host), 0));
                         for _ in 0..EACH {
-                            from.send_to(&[0; 700], (address((host + 1) % 3), PORT))
-                                .unwrap();
+                            from.send_to(&[0; 700], (address((host + 1) % 3), PORT)).unwrap();
                         }
                     })
                 });
@@ -349,10 +310,7 @@ fn completions_come_from_the_reports_of_a_hub() {
     };
     let (statuses, report) = bed.run(|options| options.reports_completions = true, work);
     let report = report.unwrap();
-    let sent: u64 = statuses
-        .iter()
-        .map(|status| status.transmitted.frames)
-        .sum();
+    let sent: u64 = statuses.iter().map(|status| status.transmitted.frames).sum();
     assert!(sent >= 3 * EACH, "{statuses:?}");
     assert_eq!(report.injected.injected, sent);
     let smoothers = statuses.iter().map(|status| status.smoother.unwrap());

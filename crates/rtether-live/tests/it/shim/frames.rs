@@ -18,10 +18,7 @@ fn frames_pass_and_nothing_is_left_behind() {
     ];
     for (layer, waiting) in cases {
         let is_receiving = layer.receive.is_some();
-        let settings = Settings {
-            waiting,
-            ..settings(layer, 1_000)
-        };
+        let settings = Settings { waiting, ..settings(layer, 1_000) };
         let ((), status) = with_shim(&wire, settings, |_| {
             assert_eq!(ping(&wire, 10), 10);
             assert_eq!(echo(&wire, 50, 1_400), 50);
@@ -51,17 +48,12 @@ fn priorities_are_on_the_wire() {
     let plain = vec![(None, PORT), (None, URGENT)];
     assert_eq!(datagrams(&wire.far, send), plain);
     for vid in [0, 7] {
-        let settings = Settings {
-            tags: tags(vid),
-            ..settings(queued(4, 100), 100)
-        };
+        let settings = Settings { tags: tags(vid), ..settings(queued(4, 100), 100) };
         let (seen, _) = with_shim(&wire, settings, |_| datagrams(&wire.far, send));
         let expected = [(Some((2, vid)), PORT), (Some((6, vid)), URGENT)];
         assert_eq!(seen, expected);
     }
-    let (seen, _) = with_shim(&wire, settings(layer(), 100), |_| {
-        datagrams(&wire.far, send)
-    });
+    let (seen, _) = with_shim(&wire, settings(layer(), 100), |_| datagrams(&wire.far, send));
     assert_eq!(seen, plain);
 }
 
@@ -69,10 +61,7 @@ fn priorities_are_on_the_wire() {
 #[test]
 fn two_shims_talk_in_a_vlan_that_their_stacks_do_not_see() {
     let Some(wire) = quiet_wire() else { return };
-    let tagged = |layer| Settings {
-        tags: tags(7),
-        ..settings(layer, 1_000)
-    };
+    let tagged = |layer| Settings { tags: tags(7), ..settings(layer, 1_000) };
     let before = state(&wire.far);
     // One removes tags in the kernel, the other one in the shim.
     let receiving = receiving(ReceiveSelection::HighestFirst);

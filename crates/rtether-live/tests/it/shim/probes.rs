@@ -9,20 +9,14 @@ const EXCESS: Duration = Duration::from_ms(20);
 
 fn probing(to: &[rtether_live::link::MacAddress], layer: Layer) -> Settings {
     Settings {
-        probes: Some(Probing {
-            to: to.to_vec(),
-            every: Duration::from_ms(10),
-        }),
+        probes: Some(Probing { to: to.to_vec(), every: Duration::from_ms(10) }),
         ..settings(layer, 10)
     }
 }
 
 /// A layer whose smoother only hears of congestion by probes.
 fn asking() -> Layer {
-    let detector = Detector::ProbeDelay {
-        excess: EXCESS,
-        epoch: Duration::from_secs(10),
-    };
+    let detector = Detector::ProbeDelay { excess: EXCESS, epoch: Duration::from_secs(10) };
     smoothed(Mode::Adaptive(Adaptive::HIMD), detector, queued(4, 100))
 }
 
@@ -65,9 +59,7 @@ fn a_queue_in_a_switch_is_congestion_to_those_who_probe_through_it() {
         // 50 in half a second, minus any that a busy machine skips.
         assert!(asked.own.answered >= 10, "{asked:?}");
         assert!(answered.answers >= asked.own.answered, "{answered:?}");
-        let ProbeStatus {
-            forged, malformed, ..
-        } = asked;
+        let ProbeStatus { forged, malformed, .. } = asked;
         assert_eq!((forged, malformed), (0, 0), "{asked:?}");
         assert_eq!(answered.own.sent, 0);
     }

@@ -12,20 +12,13 @@ fn what_others_have_put_at_the_device_is_kept_or_refused() {
     let prepared = plan(&settings).unwrap();
     assert_eq!(state(host), plain, "to prepare changes nothing");
     let commands = prepared.to_string();
-    assert!(
-        commands.contains(&format!("tc qdisc add dev {DEVICE} clsact\n")),
-        "{commands}"
-    );
+    assert!(commands.contains(&format!("tc qdisc add dev {DEVICE} clsact\n")), "{commands}");
     assert_eq!(prepared.undo().len(), 1);
 
     // An existing `clsact` remains.
-    host.run(&format!("tc qdisc add dev {DEVICE} clsact"))
-        .unwrap();
+    host.run(&format!("tc qdisc add dev {DEVICE} clsact")).unwrap();
     let commands = plan(&settings).unwrap().to_string();
-    assert!(
-        !commands.contains(&format!("{DEVICE} clsact\n")),
-        "{commands}"
-    );
+    assert!(!commands.contains(&format!("{DEVICE} clsact\n")), "{commands}");
     with_shim(&wire, settings.clone(), |_| {
         assert_eq!(echo(&wire, 5, 100), 5);
         let second = inside(host, || Shim::up(DEVICE, settings.clone()).map(drop));
@@ -41,24 +34,14 @@ fn what_others_have_put_at_the_device_is_kept_or_refused() {
     });
     let error = plan(&settings).unwrap_err();
     assert!(matches!(error, ShimError::Occupied { .. }), "{error}");
-    assert!(
-        error
-            .to_string()
-            .contains("tc filter show dev wire ingress"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("tc filter show dev wire ingress"), "{error}");
     let occupied = state(host);
     inside(host, || restore(DEVICE).unwrap());
     assert_eq!(state(host), occupied, "nothing of ours");
-    host.run(&format!("tc qdisc del dev {DEVICE} clsact"))
-        .unwrap();
-    host.run(&format!("tc qdisc add dev {DEVICE} ingress"))
-        .unwrap();
+    host.run(&format!("tc qdisc del dev {DEVICE} clsact")).unwrap();
+    host.run(&format!("tc qdisc add dev {DEVICE} ingress")).unwrap();
     let error = plan(&settings).unwrap_err();
-    assert!(
-        error.to_string().contains("qdisc del dev wire ingress"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("qdisc del dev wire ingress"), "{error}");
     assert!(inside(host, || restore("nosuch")).is_err());
 }
 
@@ -67,19 +50,11 @@ fn what_this_back_end_cannot_do_is_refused_with_a_reason() {
     let Some(wire) = quiet_wire() else { return };
     // An adaptive mode: others use no detector.
     let smoothing = |detector| smoothed(Mode::Adaptive(Adaptive::HIMD), detector, layer());
-    let collisions = Detector::OwnCollisions {
-        visibility_per_million: 1_000_000,
-    };
-    let probe = Detector::ProbeDelay {
-        excess: Duration::from_ms(1),
-        epoch: Duration::from_secs(1),
-    };
-    let instances = Layer {
-        receive: Some(Receive::Instances {
-            queue_limits: vec![10, 10],
-        }),
-        ..layer()
-    };
+    let collisions = Detector::OwnCollisions { visibility_per_million: 1_000_000 };
+    let probe =
+        Detector::ProbeDelay { excess: Duration::from_ms(1), epoch: Duration::from_secs(1) };
+    let instances =
+        Layer { receive: Some(Receive::Instances { queue_limits: vec![10, 10] }), ..layer() };
     let group = Settings {
         probes: Some(rtether_live::shim::Probing {
             to: vec![rtether_live::link::MacAddress([1, 0, 0, 0, 0, 1])],

@@ -42,10 +42,7 @@ fn hosted() {
         return;
     };
     enter(&namespace).unwrap();
-    let mut shim = Shim::up(
-        DEVICE,
-        settings(receiving(ReceiveSelection::HighestFirst), 100),
-    );
+    let mut shim = Shim::up(DEVICE, settings(receiving(ReceiveSelection::HighestFirst), 100));
     println!("\nup");
     shim.as_mut().unwrap().run().unwrap();
 }
@@ -116,9 +113,8 @@ fn a_shim_that_is_killed_or_hangs_is_passed_by() {
 }
 
 fn with_shim_after(wire: &Wire, before: &str) {
-    let (came_back, _) = shimmed(&wire.near, DEVICE, settings(layer(), 100), |_| {
-        echo(wire, 10, 100)
-    });
+    let (came_back, _) =
+        shimmed(&wire.near, DEVICE, settings(layer(), 100), |_| echo(wire, 10, 100));
     assert_eq!(came_back, 10);
     assert_eq!(state(&wire.near), before);
 }
@@ -138,8 +134,7 @@ fn the_link_may_go_down_and_up_and_change_its_mtu() {
         }
         let set_mtu = |mtu: u32| {
             for host in [&wire.near, &wire.far] {
-                host.run(&format!("ip link set {DEVICE} mtu {mtu}"))
-                    .unwrap();
+                host.run(&format!("ip link set {DEVICE} mtu {mtu}")).unwrap();
             }
         };
         set_mtu(9_000);

@@ -15,11 +15,7 @@ fn figures() {
         eprintln!("{what}: p10 {low} ns, median {median} ns, p99 {p99} ns, p99.9 {last} ns");
     };
     let himd = smoothed(Mode::Adaptive(Adaptive::HIMD), COLLISIONS);
-    let all = [
-        ("without", None),
-        ("two queues", Some(layer())),
-        ("and a smoother", Some(himd)),
-    ];
+    let all = [("without", None), ("two queues", Some(layer())), ("and a smoother", Some(himd))];
     let mut trips = [(); 3].map(|()| Vec::new());
     // Interleaved, so that other load on the host affects all of them.
     for _ in 0..20 {
@@ -28,10 +24,7 @@ fn figures() {
             trips.extend(match layer.clone() {
                 None => work(),
                 Some(layer) => {
-                    let settings = Settings {
-                        tags: tags(0),
-                        ..settings(layer, 1_000)
-                    };
+                    let settings = Settings { tags: tags(0), ..settings(layer, 1_000) };
                     shimmed(&wire.near, DEVICE, settings, |_| work()).0
                 }
             });
@@ -61,10 +54,7 @@ fn round_trips(wire: &Wire, count: usize, pause: Sleep) -> Vec<u128> {
     for socket in [&near, &far] {
         socket2::SockRef::from(socket).set_tos_v4(0xB8).unwrap();
     }
-    let placement = Placement {
-        priority: Some(50),
-        ..Placement::default()
-    };
+    let placement = Placement { priority: Some(50), ..Placement::default() };
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {

@@ -54,13 +54,9 @@ fn the_bucket_lets_pass_what_it_has() {
     let Some(wire) = quiet_wire() else { return };
     // 2 Mbit/s.
     let period = Sleep::from_millis(6);
-    let fixed = Mode::Fixed(Fixed {
-        depth: Bytes::new(DEPTH as u64),
-        period: Duration::from_ms(6),
-    });
-    let some: Vec<Sleep> = (1..80)
-        .map(|number| Sleep::from_millis(12) * number)
-        .collect();
+    let fixed =
+        Mode::Fixed(Fixed { depth: Bytes::new(DEPTH as u64), period: Duration::from_ms(6) });
+    let some: Vec<Sleep> = (1..80).map(|number| Sleep::from_millis(12) * number).collect();
     let mut alone = 0;
     for real_time in [&[][..], &some] {
         let settings = settings(smoothed(fixed, COLLISIONS), 100);
@@ -94,10 +90,8 @@ fn the_rate_follows_the_law() {
         return;
     };
     let adaptive = Mode::Adaptive(Adaptive::HIMD);
-    let settings = Settings {
-        signal: Signal::Reports,
-        ..settings(smoothed(adaptive, COLLISIONS), 10)
-    };
+    let settings =
+        Settings { signal: Signal::Reports, ..settings(smoothed(adaptive, COLLISIONS), 10) };
     let work = || {
         shimmed(&bed.hosts[0], bed::DEVICE, settings, |handle| {
             flood(&bed, Sleep::from_secs(2));
@@ -110,21 +104,14 @@ fn the_rate_follows_the_law() {
     assert_eq!(replayed.difference, None);
     assert_eq!(replayed.lost, 0);
     assert!(replayed.decisions > 500, "{replayed:?}");
-    let collisions: u64 = recording
-        .observations()
-        .map(|(seen, _)| seen.collisions)
-        .sum();
+    let collisions: u64 = recording.observations().map(|(seen, _)| seen.collisions).sum();
     let all = report.unwrap().counts.collisions;
     assert!(collisions > 0 && collisions <= all, "{collisions} of {all}");
     let statistics = live.smoother.unwrap().statistics;
-    assert!(
-        statistics.reports > 0 && statistics.decreases > 0,
-        "{statistics:?}"
-    );
+    assert!(statistics.reports > 0 && statistics.decreases > 0, "{statistics:?}");
     let rates = recording.observations().map(|(_, rate)| rate.as_bps());
-    let (least, most) = rates.fold((u64::MAX, 0), |(least, most), rate| {
-        (least.min(rate), most.max(rate))
-    });
+    let (least, most) =
+        rates.fold((u64::MAX, 0), |(least, most), rate| (least.min(rate), most.max(rate)));
     assert!(least < most && most <= 4_000_000, "{least} to {most}");
 }
 
@@ -134,28 +121,16 @@ fn the_rate_follows_the_law() {
 fn a_busy_medium_slows_bulk_packets_down() {
     let Some(wire) = quiet_wire() else { return };
     let himd = Mode::Adaptive(Adaptive::HIMD);
-    let utilization = Detector::Utilization {
-        threshold_percent: 60,
-        window: Duration::from_ms(50),
-    };
-    let many: Vec<Sleep> = (1..500)
-        .map(|number| Sleep::from_millis(2) * number)
-        .collect();
+    let utilization =
+        Detector::Utilization { threshold_percent: 60, window: Duration::from_ms(50) };
+    let many: Vec<Sleep> = (1..500).map(|number| Sleep::from_millis(2) * number).collect();
     for real_time in [&[][..], &many] {
         let settings = settings(smoothed(himd, utilization), 10);
         let work = |_: &Handle| both_kinds(&wire, Sleep::from_secs(1), real_time);
         let (_, status, recording) = shimmed(&wire.near, DEVICE, settings, work);
         let statistics = status.smoother.unwrap().statistics;
-        assert_eq!(
-            statistics.reports > 0,
-            !real_time.is_empty(),
-            "{statistics:?}"
-        );
-        assert_eq!(
-            statistics.decreases > 0,
-            !real_time.is_empty(),
-            "{statistics:?}"
-        );
+        assert_eq!(statistics.reports > 0, !real_time.is_empty(), "{statistics:?}");
+        assert_eq!(statistics.decreases > 0, !real_time.is_empty(), "{statistics:?}");
         assert_eq!(recording.unwrap().replay().unwrap().difference, None);
     }
 }
@@ -165,13 +140,9 @@ fn a_busy_medium_slows_bulk_packets_down() {
 #[test]
 fn marks_that_come_back_slow_bulk_packets_down() {
     let Some(wire) = quiet_wire() else { return };
-    let marks = Detector::Marks {
-        threshold_percent: 50,
-        window: Duration::from_ms(20),
-    };
-    let tcp = inside(&wire.far, || {
-        Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::TCP)).unwrap()
-    });
+    let marks = Detector::Marks { threshold_percent: 50, window: Duration::from_ms(20) };
+    let tcp =
+        inside(&wire.far, || Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::TCP)).unwrap());
     let segment = |flags| {
         let mut header = [0; 20];
         (header[12], header[13]) = (5 << 4, flags);
@@ -232,10 +203,7 @@ fn flood(bed: &Bed, time: Sleep) {
 fn settings_change_without_loss() {
     let Some(wire) = quiet_wire() else { return };
     let _open = udp(&wire.far, (FAR, PORT));
-    let faster = Settings {
-        tags: tags(0),
-        ..settings(layer(), 50)
-    };
+    let faster = Settings { tags: tags(0), ..settings(layer(), 50) };
     let ((), status, _) = shimmed(&wire.near, DEVICE, settings(layer(), 5), |handle| {
         let received = frames(&wire.far, || {
             // At 5 Mbit/s they take half a second.
@@ -260,10 +228,7 @@ fn settings_change_without_loss() {
         let mut other = layer();
         other.transmit = None;
         let refused = handle.set(settings(other, 5));
-        assert!(
-            matches!(refused, Err(ShimError::Shape { .. })),
-            "{refused:?}"
-        );
+        assert!(matches!(refused, Err(ShimError::Shape { .. })), "{refused:?}");
     });
     assert_eq!(status.drops.transmit_full + status.drops.abandoned, 0);
 }

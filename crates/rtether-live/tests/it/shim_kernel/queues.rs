@@ -7,9 +7,7 @@ use super::*;
 fn the_kernel_puts_priorities_on_the_wire() {
     let Some(wire) = quiet_wire() else { return };
     let near = udp(&wire.near, (NEAR, PORT));
-    let own = RawOptions {
-        tag: Some((Pcp::new(5).unwrap(), Vid::new(9).unwrap())),
-    };
+    let own = RawOptions { tag: Some((Pcp::new(5).unwrap(), Vid::new(9).unwrap())) };
     let to = wire.far_address();
     let mut raw = inside(&wire.near, || Raw::connect(DEVICE, to, own).unwrap());
     let mut send = || {
@@ -23,10 +21,7 @@ fn the_kernel_puts_priorities_on_the_wire() {
     let plain = [(None, PORT), (None, URGENT), tagged];
     assert_eq!(frames(&wire.far, &mut send), plain);
     for vid in [0, 7] {
-        let settings = Settings {
-            tags: tags(vid),
-            ..settings(layer(), 100)
-        };
+        let settings = Settings { tags: tags(vid), ..settings(layer(), 100) };
         let work = |handle: &Handle| {
             let seen = frames(&wire.far, &mut send);
             (seen, fresh(handle))
@@ -43,9 +38,8 @@ fn the_kernel_puts_priorities_on_the_wire() {
         let well_formed = status.malformed.well_formed();
         assert_eq!(well_formed, released.iter().sum::<u64>());
     }
-    let (seen, ..) = shimmed(&wire.near, DEVICE, settings(layer(), 100), |_| {
-        frames(&wire.far, &mut send)
-    });
+    let (seen, ..) =
+        shimmed(&wire.near, DEVICE, settings(layer(), 100), |_| frames(&wire.far, &mut send));
     assert_eq!(seen, plain);
 }
 
@@ -54,10 +48,7 @@ fn the_kernel_puts_priorities_on_the_wire() {
 fn the_kernel_takes_tags_off() {
     let Some(wire) = quiet_wire() else { return };
     let [near, far] = [udp(&wire.near, (NEAR, PORT)), udp(&wire.far, (FAR, PORT))];
-    let tagged = || Settings {
-        tags: tags(7),
-        ..settings(layer(), 100)
-    };
+    let tagged = || Settings { tags: tags(7), ..settings(layer(), 100) };
     shimmed(&wire.near, DEVICE, tagged(), |_| {
         let short = Some(Sleep::from_millis(200));
         far.set_read_timeout(short).unwrap();
@@ -169,10 +160,7 @@ fn the_link_may_go_down_and_up_and_change_its_mtu() {
     if let Some(smoothing) = &mut layer.smoother {
         smoothing.config.limits.mtu = Bytes::new(9_000);
     }
-    let settings = Settings {
-        signal: Signal::Reports,
-        ..settings(layer, 100)
-    };
+    let settings = Settings { signal: Signal::Reports, ..settings(layer, 100) };
     let link = |host: &Namespace, what: String| {
         host.run(&format!("ip link set {DEVICE} {what}")).unwrap();
     };

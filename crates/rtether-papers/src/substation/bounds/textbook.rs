@@ -67,19 +67,10 @@ impl Plant {
     pub(super) fn new(scenario: &Scenario, analysis: &Analysis) -> Option<Self> {
         let routing = Routing::new(&scenario.network);
         let mut places = BTreeMap::new();
-        let mut plant = Self {
-            streams: Vec::new(),
-            release_jitter: Vec::new(),
-            places: 0,
-        };
+        let mut plant = Self { streams: Vec::new(), release_jitter: Vec::new(), places: 0 };
         for stream in &analysis.streams {
             let flow = &scenario.flows[stream.flow.index()];
-            let Traffic::Periodic {
-                period,
-                release_jitter,
-                ..
-            } = flow.traffic
-            else {
+            let Traffic::Periodic { period, release_jitter, .. } = flow.traffic else {
                 return None;
             };
             let is_plain = flow.reply.is_none() && flow.tag.is_none() && flow.listeners.len() == 1;
@@ -148,11 +139,7 @@ impl Plant {
         for ((visits, waits), &release) in streams {
             let mut jitter = release;
             for (visit, wait) in visits.iter().zip(waits) {
-                loads[visit.place].push(Load {
-                    cost: visit.cost,
-                    period: visit.period,
-                    jitter,
-                });
+                loads[visit.place].push(Load { cost: visit.cost, period: visit.period, jitter });
                 jitter += match method {
                     Method::NetworkCalculus => wait + visit.cost,
                     Method::Scheduling => *wait,
@@ -185,10 +172,8 @@ impl Load {
 
     /// Returns the work that arrives in a half-open window.
     const fn before(&self, span: i64) -> i64 {
-        let (whole, rest) = (
-            (span + self.jitter) / self.period,
-            (span + self.jitter) % self.period,
-        );
+        let (whole, rest) =
+            ((span + self.jitter) / self.period, (span + self.jitter) % self.period);
         self.cost * (whole + if rest > 0 { 1 } else { 0 })
     }
 }
@@ -216,9 +201,7 @@ impl Method {
                 let steps = loads.iter().flat_map(|load| {
                     // The first step after the start, then one per period.
                     let first = load.period - load.jitter % load.period;
-                    (0i64..)
-                        .map(move |n| first + n * load.period)
-                        .take_while(|at| *at < end)
+                    (0i64..).map(move |n| first + n * load.period).take_while(|at| *at < end)
                 });
                 let later = steps.map(|at| work(at) - at).max().unwrap_or(0);
                 Some(work(0).max(later))
@@ -244,11 +227,7 @@ mod tests {
     use super::*;
 
     const fn load(cost: i64, period: i64, jitter: i64) -> Load {
-        Load {
-            cost,
-            period,
-            jitter,
-        }
+        Load { cost, period, jitter }
     }
 
     /// Oracle: by hand.

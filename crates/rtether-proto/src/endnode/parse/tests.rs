@@ -7,31 +7,21 @@ use rtether_model::network::{Pcp, Vid};
 use super::super::classifier::Tag;
 use super::*;
 
-const MACS: [u8; 12] = [
-    0x01, 0x0C, 0xCD, 0x01, 0x00, 0x01, 0x02, 0x00, 0x00, 0x00, 0x00, 0x07,
-];
+const MACS: [u8; 12] = [0x01, 0x0C, 0xCD, 0x01, 0x00, 0x01, 0x02, 0x00, 0x00, 0x00, 0x00, 0x07];
 /// IPv4 without options, DSCP 46, 32 octets, UDP, from 192.0.2.1 to 198.51.100.2.
 const IPV4_UDP: [u8; 20] = [
     0x45, 0xB8, 0x00, 0x20, 0x12, 0x34, 0x40, 0x00, 0x40, 0x11, 0x00, 0x00, 0xC0, 0x00, 0x02, 0x01,
     0xC6, 0x33, 0x64, 0x02,
 ];
 /// Ports 5000 and 102, 12 octets, no checksum; four octets of data.
-const UDP: [u8; 12] = [
-    0x13, 0x88, 0x00, 0x66, 0x00, 0x0C, 0x00, 0x00, 0xDE, 0xAD, 0xBE, 0xEF,
-];
+const UDP: [u8; 12] = [0x13, 0x88, 0x00, 0x66, 0x00, 0x0C, 0x00, 0x00, 0xDE, 0xAD, 0xBE, 0xEF];
 const ADDRESSES_V6: [u8; 32] = [
     0x20, 0x01, 0x0D, 0xB8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, // 2001:db8::1
     0x20, 0x01, 0x0D, 0xB8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, // 2001:db8::2
 ];
 
 fn frame(parts: &[&[u8]]) -> Vec<u8> {
-    [&MACS as &[u8]]
-        .iter()
-        .chain(parts)
-        .copied()
-        .flatten()
-        .copied()
-        .collect()
+    [&MACS as &[u8]].iter().chain(parts).copied().flatten().copied().collect()
 }
 
 /// An IPv6 frame: traffic class 0xB8, flow label 0xABCDE.
@@ -48,9 +38,7 @@ fn well_formed(frame: &[u8]) -> FrameKey {
 }
 
 fn tag(pcp: u8, vid: u16) -> Option<Tag> {
-    Pcp::new(pcp)
-        .zip(Vid::new(vid))
-        .map(|(pcp, vid)| Tag::new(pcp, vid))
+    Pcp::new(pcp).zip(Vid::new(vid)).map(|(pcp, vid)| Tag::new(pcp, vid))
 }
 
 fn key_v4() -> FrameKey {
@@ -76,11 +64,7 @@ fn key_v6() -> FrameKey {
 }
 
 fn without_ports(key: FrameKey) -> FrameKey {
-    FrameKey {
-        source_port: None,
-        destination_port: None,
-        ..key
-    }
+    FrameKey { source_port: None, destination_port: None, ..key }
 }
 
 // Oracle of all tests with literal octets: the layouts of the standards named at the top of the
@@ -91,27 +75,17 @@ fn ipv4_with_and_without_tags() {
     let plain = frame(&[&[0x08, 0x00], &IPV4_UDP, &UDP]);
     assert_eq!(well_formed(&plain), key_v4());
     let tagged = frame(&[&[0x81, 0x00, 0xC0, 0x0A, 0x08, 0x00], &IPV4_UDP, &UDP]);
-    let expected = FrameKey {
-        tag: tag(6, 10),
-        ..key_v4()
-    };
+    let expected = FrameKey { tag: tag(6, 10), ..key_v4() };
     assert_eq!(well_formed(&tagged), expected);
     let priority_only = frame(&[&[0x81, 0x00, 0xE0, 0x00, 0x88, 0xB8], &[0; 46]]);
-    let expected = FrameKey {
-        tag: tag(7, 0),
-        ethertype: Some(0x88B8),
-        ..FrameKey::default()
-    };
+    let expected = FrameKey { tag: tag(7, 0), ethertype: Some(0x88B8), ..FrameKey::default() };
     assert_eq!(well_formed(&priority_only), expected);
 }
 
 #[test]
 fn the_outermost_tag_counts() {
     let tags = [0x88, 0xA8, 0x60, 0x64, 0x81, 0x00, 0xA0, 0x0A, 0x08, 0x00];
-    let expected = FrameKey {
-        tag: tag(3, 100),
-        ..key_v4()
-    };
+    let expected = FrameKey { tag: tag(3, 100), ..key_v4() };
     assert_eq!(well_formed(&frame(&[&tags, &IPV4_UDP, &UDP])), expected);
 }
 
@@ -142,10 +116,7 @@ fn fragments_of_ipv4() {
 fn ipv4_without_ports() {
     let mut header = IPV4_UDP;
     header[9] = 1;
-    let expected = FrameKey {
-        protocol: Some(1),
-        ..without_ports(key_v4())
-    };
+    let expected = FrameKey { protocol: Some(1), ..without_ports(key_v4()) };
     let ping = frame(&[&[0x08, 0x00], &header, &UDP]);
     assert_eq!(well_formed(&ping), expected);
 }
@@ -158,10 +129,7 @@ fn padding_is_not_read_as_ports() {
     let padded = frame(&[&[0x08, 0x00], &header, &[0xFF; 26]]);
     let parsed = parse(&padded);
     assert_eq!(parsed.key, without_ports(key_v4()));
-    let expected = Malformed {
-        reason: MalformedReason::ShortPorts,
-        offset: 34,
-    };
+    let expected = Malformed { reason: MalformedReason::ShortPorts, offset: 34 };
     assert_eq!(parsed.malformed, Some(expected));
 }
 
@@ -191,10 +159,7 @@ fn fragments_of_ipv6() {
 #[test]
 fn ipv6_that_ends_without_ports() {
     for next in [58, 50, 59] {
-        let expected = FrameKey {
-            protocol: Some(next),
-            ..without_ports(key_v6())
-        };
+        let expected = FrameKey { protocol: Some(next), ..without_ports(key_v6()) };
         assert_eq!(well_formed(&frame_v6([0, 12], next, &[&UDP])), expected);
     }
 }
@@ -215,10 +180,7 @@ fn jumbo_frames_and_jumbograms() {
 
 #[test]
 fn frames_that_are_not_ip() {
-    let only = |ethertype| FrameKey {
-        ethertype,
-        ..FrameKey::default()
-    };
+    let only = |ethertype| FrameKey { ethertype, ..FrameKey::default() };
     // ARP request (RFC 826): its addresses are not read.
     let arp = [
         0x08, 0x06, 0x00, 0x01, 0x08, 0x00, 0x06, 0x04, 0x00, 0x01, 0x02, 0x00, 0x00, 0x00, 0x00,
@@ -250,16 +212,8 @@ fn every_contradiction_has_its_reason_and_place() {
         (frame(&[&one_tag, &[0x08]]), R::ShortTag, 12),
         (frame(&[&one_tag, &one_tag]), R::ShortTag, 16),
         (frame(&[&one_tag.repeat(5), &[8, 0]]), R::TooManyTags, 28),
-        (
-            frame(&[&[0x81, 0x00, 0x2F, 0xFF, 8, 0]]),
-            R::ReservedVid,
-            12,
-        ),
-        (
-            frame(&[&[0x08, 0x00], &IPV4_UDP[..19]]),
-            R::ShortIpHeader,
-            14,
-        ),
+        (frame(&[&[0x81, 0x00, 0x2F, 0xFF, 8, 0]]), R::ReservedVid, 12),
+        (frame(&[&[0x08, 0x00], &IPV4_UDP[..19]]), R::ShortIpHeader, 14),
         (v4(|h| h[0] = 0x65), R::WrongIpVersion, 14),
         (v4(|h| h[0] = 0x44), R::IpHeaderLength, 14),
         (v4(|h| h[3] = 19), R::IpHeaderLength, 14),
@@ -267,19 +221,12 @@ fn every_contradiction_has_its_reason_and_place() {
         (v4(|h| h[3] = 23), R::ShortPorts, 34),
         (frame_v6([0, 13], 17, &[&UDP]), R::IpPacketLength, 14),
         (frame_v6([0, 7], 60, &[&UDP]), R::ShortExtension, 54),
-        (
-            frame_v6([0, 72], 0, &[&option.repeat(9)]),
-            R::TooManyExtensions,
-            54 + 72,
-        ),
+        (frame_v6([0, 72], 0, &[&option.repeat(9)]), R::TooManyExtensions, 54 + 72),
     ];
     let mut counters = MalformedCounters::default();
     for (frame, reason, offset) in &cases {
         let parsed = parse(frame);
-        let expected = Malformed {
-            reason: *reason,
-            offset: *offset,
-        };
+        let expected = Malformed { reason: *reason, offset: *offset };
         assert_eq!(parsed.malformed, Some(expected), "{frame:02X?}");
         counters.note(&parsed);
     }
@@ -305,29 +252,14 @@ fn a_tag_survives_what_follows_it() {
 fn plausible() -> impl Strategy<Value = Vec<u8>> {
     let tag = prop_oneof![Just([0x81, 0x00]), Just([0x88, 0xA8])];
     let tags = proptest::collection::vec((tag, any::<[u8; 2]>()), 0..6);
-    let kind = prop_oneof![
-        Just([0x08, 0x00, 0x45]),
-        Just([0x08, 0x00, 0x4F]),
-        Just([0x86, 0xDD, 0x60])
-    ];
-    let next = prop_oneof![
-        Just(0_u8),
-        Just(17),
-        Just(43),
-        Just(44),
-        Just(51),
-        Just(60),
-        any::<u8>()
-    ];
-    let rest = proptest::collection::vec(
-        prop_oneof![1 => any::<u8>(), 2 => 0_u8..2, 2 => next],
-        0..120,
-    );
+    let kind =
+        prop_oneof![Just([0x08, 0x00, 0x45]), Just([0x08, 0x00, 0x4F]), Just([0x86, 0xDD, 0x60])];
+    let next =
+        prop_oneof![Just(0_u8), Just(17), Just(43), Just(44), Just(51), Just(60), any::<u8>()];
+    let rest =
+        proptest::collection::vec(prop_oneof![1 => any::<u8>(), 2 => 0_u8..2, 2 => next], 0..120);
     (tags, kind, rest).prop_map(|(tags, kind, rest)| {
-        let tags: Vec<u8> = tags
-            .iter()
-            .flat_map(|(a, b)| [a[0], a[1], b[0], b[1]])
-            .collect();
+        let tags: Vec<u8> = tags.iter().flat_map(|(a, b)| [a[0], a[1], b[0], b[1]]).collect();
         frame(&[&tags, &kind, &rest])
     })
 }

@@ -19,11 +19,7 @@ struct Host<F> {
 
 impl<F> Host<F> {
     fn new(limits: &[u32]) -> Self {
-        Self {
-            engine: StackInstances::new(limits).unwrap(),
-            events: Vec::new(),
-            done: Vec::new(),
-        }
+        Self { engine: StackInstances::new(limits).unwrap(), events: Vec::new(), done: Vec::new() }
     }
 
     /// A frame arrives, after completions that are due before it.
@@ -44,8 +40,7 @@ impl<F> Host<F> {
     }
 
     fn settle(&mut self, now: Instant) {
-        self.events
-            .extend(core::iter::from_fn(|| self.engine.poll_event()));
+        self.events.extend(core::iter::from_fn(|| self.engine.poll_event()));
         self.engine.invariants(now);
     }
 }
@@ -100,10 +95,7 @@ fn a_frame_that_is_done_is_not_interrupted() {
     host.engine.handle_frame(at(0), "l", 0, MICROSECOND * 10);
     host.engine.handle_frame(at(10), "h", 1, MICROSECOND * 5);
     host.engine.invariants(at(10));
-    assert_eq!(
-        host.engine.poll_timeout(),
-        Some((at(10), Timeout::Completion))
-    );
+    assert_eq!(host.engine.poll_timeout(), Some((at(10), Timeout::Completion)));
     host.run_until(1000);
     assert_eq!(host.done, [(10, "l"), (15, "h")]);
     assert_eq!(host.engine.preemptions(), 0);
@@ -117,10 +109,7 @@ fn early_calls_and_frames_without_cost() {
     host.arrive(0, "l", 0, 10);
     assert_eq!(host.engine.handle_timeout(at(9)), None);
     host.engine.handle_frame(at(9), "h", 1, MICROSECOND * -1);
-    assert_eq!(
-        host.engine.poll_timeout(),
-        Some((at(9), Timeout::Completion))
-    );
+    assert_eq!(host.engine.poll_timeout(), Some((at(9), Timeout::Completion)));
     host.events.extend(host.engine.poll_event());
     host.run_until(1000);
     assert_eq!(host.done, [(9, "h"), (10, "l")]);
@@ -133,11 +122,7 @@ fn full_instances_drop_the_tail_and_give_it_back() {
     for frame in ["a", "b", "c"] {
         host.arrive(0, frame, 0, 10);
     }
-    let dropped = Event::Dropped {
-        frame: "c",
-        class: 0,
-        place: QueueKind::Queue,
-    };
+    let dropped = Event::Dropped { frame: "c", class: 0, place: QueueKind::Queue };
     assert_eq!(host.events, [dropped]);
     assert_eq!(host.engine.stats(0).dropped, 1);
     assert_eq!(host.engine.waiting(), 2);

@@ -51,8 +51,7 @@ impl<F: Copy> Host<F> {
     }
 
     fn settle(&mut self) {
-        self.events
-            .extend(core::iter::from_fn(|| self.engine.poll_event()));
+        self.events.extend(core::iter::from_fn(|| self.engine.poll_event()));
         self.engine.invariants();
     }
 
@@ -170,10 +169,7 @@ fn literal_algorithm_c_starves_low_queues_without_top_traffic() {
 #[test]
 fn algorithm_c_with_turns_below_the_top_alternates() {
     // Oracle: catalogue S8, C, open point 1: low traffic gets at most every second turn; by hand.
-    let selection = ReceiveSelection::LowFlag {
-        idle_release: None,
-        low_turn: LowTurn::BelowTop,
-    };
+    let selection = ReceiveSelection::LowFlag { idle_release: None, low_turn: LowTurn::BelowTop };
     let mut host = Host::new(queues(selection, 3, 8));
     for (frame, class) in [("l1", 0), ("m1", 1), ("l2", 0)] {
         host.arrive(at(0), frame, class);
@@ -233,10 +229,7 @@ fn the_idle_clock_goes_by_arrivals() {
     host.arrive(at(2300), "h", 1);
     host.arrive(at(2300), "l", 0);
     assert_eq!(host.select_all(at(2300)), ["h"]);
-    assert_eq!(
-        host.engine.poll_timeout(),
-        Some((at(3300), Timeout::IdleRelease))
-    );
+    assert_eq!(host.engine.poll_timeout(), Some((at(3300), Timeout::IdleRelease)));
 }
 
 #[test]
@@ -251,11 +244,7 @@ fn full_queues_drop_the_tail_and_give_it_back() {
     for frame in ["a", "b", "c", "d"] {
         host.arrive(at(0), frame, 0);
     }
-    let lost = |frame, place| Event::Dropped {
-        frame,
-        class: 0,
-        place,
-    };
+    let lost = |frame, place| Event::Dropped { frame, class: 0, place };
     assert_eq!(host.events, [lost("d", QueueKind::Input)]);
     assert_eq!(host.select_all(at(5)), ["a", "b"]);
     assert_eq!(host.events[1..], [lost("c", QueueKind::Queue)]);
@@ -280,11 +269,7 @@ fn one_queue_is_the_standard_stack() {
 fn impossible_configurations_are_refused() {
     // Oracle: the documented limits.
     let make = |limits: &[u32], selection| {
-        let config = ReceiveConfig {
-            input_limit: 1,
-            queue_limits: limits.to_vec(),
-            selection,
-        };
+        let config = ReceiveConfig { input_limit: 1, queue_limits: limits.to_vec(), selection };
         ReceiveQueues::<u32>::new(&config).err()
     };
     let first = ReceiveSelection::HighestFirst;
@@ -337,10 +322,7 @@ fn any_selection() -> impl Strategy<Value = ReceiveSelection> {
         Just(ReceiveSelection::HighestFirst),
         (1_u32..6).prop_map(picks),
         (proptest::option::of(0_i64..2000), low_turn).prop_map(|(idle, low_turn)| {
-            ReceiveSelection::LowFlag {
-                idle_release: idle.map(Duration::from_us),
-                low_turn,
-            }
+            ReceiveSelection::LowFlag { idle_release: idle.map(Duration::from_us), low_turn }
         }),
     ]
 }

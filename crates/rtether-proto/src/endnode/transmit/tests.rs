@@ -15,12 +15,7 @@ fn at(us: i64) -> Instant {
 }
 
 fn config(strategy: TransmitStrategy, classes: usize, ring_limit: u32) -> TransmitConfig {
-    TransmitConfig {
-        ring_limit,
-        queue_limits: alloc::vec![8; classes],
-        high_from: None,
-        strategy,
-    }
+    TransmitConfig { ring_limit, queue_limits: alloc::vec![8; classes], high_from: None, strategy }
 }
 
 /// Queues with a driver that takes frames as they enter, in order.
@@ -60,8 +55,7 @@ impl<F: Copy> Host<F> {
         while let Some(transmit) = self.engine.poll_transmit(now) {
             self.entered.push(transmit);
         }
-        self.events
-            .extend(core::iter::from_fn(|| self.engine.poll_event()));
+        self.events.extend(core::iter::from_fn(|| self.engine.poll_event()));
         self.engine.invariants();
     }
 
@@ -107,9 +101,7 @@ fn moderate_waits_for_an_empty_ring() {
 #[test]
 fn moderate_with_the_other_meaning_of_empty() {
     // Oracle: catalogue S9, `ring_empty`: none waits, one may be in transmission.
-    let strategy = TransmitStrategy::Moderate {
-        empty: RingEmpty::NoneWaiting,
-    };
+    let strategy = TransmitStrategy::Moderate { empty: RingEmpty::NoneWaiting };
     let mut host = Host::new(&config(strategy, 2, 4));
     for (frame, class) in [("l1", 0), ("l2", 0), ("l3", 0), ("h1", 1)] {
         host.enqueue(at(0), frame, class);
@@ -210,10 +202,7 @@ fn more_than_two_levels() {
         host.enqueue(at(0), frame, class);
     }
     assert_eq!(host.frames(), ["d", "c", "e", "b"]);
-    let two_high = TransmitConfig {
-        high_from: Some(2),
-        ..strict
-    };
+    let two_high = TransmitConfig { high_from: Some(2), ..strict };
     let mut host = Host::new(&two_high);
     for (frame, class) in [("a", 0), ("b", 1), ("c", 2), ("d", 3)] {
         host.enqueue(at(0), frame, class);
@@ -250,11 +239,7 @@ fn full_queues_drop_the_tail_and_give_it_back() {
     for (frame, class) in [("l1", 0), ("l2", 0), ("l3", 0), ("h1", 1), ("h2", 1)] {
         host.enqueue(at(0), frame, class);
     }
-    let lost = |frame, class| Event::Dropped {
-        frame,
-        class,
-        place: QueueKind::Queue,
-    };
+    let lost = |frame, class| Event::Dropped { frame, class, place: QueueKind::Queue };
     assert_eq!(host.events, [lost("l3", 0), lost("h2", 1)]);
     let dropped = [0, 1].map(|queue| host.engine.stats(queue).dropped);
     assert_eq!(dropped, [1, 1]);
@@ -268,23 +253,15 @@ fn impossible_configurations_are_refused() {
     let make = |config: &TransmitConfig| TransmitQueues::<u32>::new(config).err();
     let good = config(TransmitStrategy::STRICT, 2, 16);
     assert_eq!(make(&good), None);
-    assert_eq!(
-        make(&config(TransmitStrategy::STRICT, 2, 0)),
-        Some(ConfigError::ZeroLimit)
-    );
+    assert_eq!(make(&config(TransmitStrategy::STRICT, 2, 0)), Some(ConfigError::ZeroLimit));
     for count in [0, 3] {
         let rings = config(TransmitStrategy::Rings { count }, 2, 1);
         assert_eq!(make(&rings), Some(ConfigError::RingCount { found: count }));
     }
-    let high_from = TransmitConfig {
-        high_from: Some(2),
-        ..good
-    };
+    let high_from = TransmitConfig { high_from: Some(2), ..good };
     let wrong = ConfigError::ClassOutOfRange { class: 2, count: 2 };
     assert_eq!(make(&high_from), Some(wrong));
-    let negative = TransmitStrategy::Strict {
-        idle_release: Some(Duration::from_ns(-1)),
-    };
+    let negative = TransmitStrategy::Strict { idle_release: Some(Duration::from_ns(-1)) };
     let negative = make(&config(negative, 2, 1));
     assert_eq!(negative, Some(ConfigError::NegativeTime));
 }
@@ -306,10 +283,7 @@ fn a_frame_that_was_not_handed_out_is_not_completed() {
     let mut engine = TransmitQueues::new(&config(TransmitStrategy::Fifo, 1, 2)).unwrap();
     engine.enqueue(at(0), "a", SIZE, 0);
     assert!(!engine.handle_completion(at(0), 0));
-    assert_eq!(
-        (engine.ring_depth(0), engine.spurious_completions()),
-        (1, 1)
-    );
+    assert_eq!((engine.ring_depth(0), engine.spurious_completions()), (1, 1));
     assert!(engine.poll_transmit(at(0)).is_some());
     engine.invariants();
 }
@@ -323,10 +297,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 fn any_strategy() -> impl Strategy<Value = TransmitStrategy> {
-    let empty = prop_oneof![
-        Just(RingEmpty::NoneWaiting),
-        Just(RingEmpty::NoneWaitingOrSending)
-    ];
+    let empty = prop_oneof![Just(RingEmpty::NoneWaiting), Just(RingEmpty::NoneWaitingOrSending)];
     prop_oneof![
         Just(TransmitStrategy::Fifo),
         empty.prop_map(|empty| TransmitStrategy::Moderate { empty }),
@@ -335,9 +306,7 @@ fn any_strategy() -> impl Strategy<Value = TransmitStrategy> {
         }),
         (1_u8..5).prop_map(|count| TransmitStrategy::Rings { count }),
         Just(TransmitStrategy::Selection(Selection::StrictPriority)),
-        Just(TransmitStrategy::Selection(Selection::Wrr {
-            weights: [1, 2, 3, 1, 1, 1, 1, 1]
-        })),
+        Just(TransmitStrategy::Selection(Selection::Wrr { weights: [1, 2, 3, 1, 1, 1, 1, 1] })),
         Just(TransmitStrategy::Selection(Selection::Drr {
             quanta: [64, 300, 90, 100, 100, 100, 100, 100]
         })),

@@ -127,11 +127,7 @@ impl Port {
             0 => 0,
             _ => self.credits[usize::from(queue)],
         };
-        let ready = waiting
-            .iter()
-            .copied()
-            .rev()
-            .find(|&queue| credit(queue) >= 0);
+        let ready = waiting.iter().copied().rev().find(|&queue| credit(queue) >= 0);
         if let Some(queue) = ready {
             assert_eq!(found, Decision::Send(queue), "at {} ps", self.now);
             let (_, octets) = self.waiting.0[usize::from(queue)].pop_front().unwrap();
@@ -227,21 +223,13 @@ fn the_port_is_asked_when_the_credit_is_zero() {
 #[test]
 fn queues_without_a_shaper_are_strict() {
     let mut port = Port::new(&[0, 25 * MBIT, 0]);
-    port.play(&[
-        (0, 1, 1_000),
-        (0, 1, 1_000),
-        (0, 0, 1_518),
-        (200 * US, 0, 1_518),
-    ]);
+    port.play(&[(0, 1, 1_000), (0, 1, 1_000), (0, 0, 1_518), (200 * US, 0, 1_518)]);
     // -6120 bit at 81.6 us, zero at 326.4 us; the second long frame ends at 327.68 us.
     assert_eq!(port.starts(0), [81_600, 204_640]);
     assert_eq!(port.starts(1), [0, 327_680]);
     let mut port = Port::new(&[0, 25 * MBIT, 0]);
     port.play(&[(0, 1, 1_000), (0, 2, 1_000)]);
-    assert_eq!(
-        (port.starts(2), port.starts(1)),
-        (std::vec![0], std::vec![81_600])
-    );
+    assert_eq!((port.starts(2), port.starts(1)), (std::vec![0], std::vec![81_600]));
 }
 
 fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {

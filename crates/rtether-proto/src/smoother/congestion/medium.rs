@@ -131,10 +131,7 @@ pub struct EcnMarks {
 impl EcnMarks {
     /// One mark is a good threshold where switches mark early.
     pub const fn new(at_least: u32) -> Self {
-        Self {
-            at_least,
-            recent: 0,
-        }
+        Self { at_least, recent: 0 }
     }
 }
 

@@ -24,11 +24,7 @@ pub enum Signal {
 
 impl Signal {
     const fn congestion_if(is_congested: bool) -> Self {
-        if is_congested {
-            Self::Congestion
-        } else {
-            Self::Clear
-        }
+        if is_congested { Self::Congestion } else { Self::Clear }
     }
 }
 

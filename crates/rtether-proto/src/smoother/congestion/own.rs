@@ -22,11 +22,7 @@ impl OwnCollisions {
     /// Sees a collision with this probability, like a program that polls the card's counters while
     /// further packets are queued. A quarter fits the NT experiments of the paper.
     pub const fn with_visibility(per_million: u32, seed: u64) -> Self {
-        Self {
-            visibility_per_million: per_million,
-            random: Random::new(seed),
-            last: Signal::Clear,
-        }
+        Self { visibility_per_million: per_million, random: Random::new(seed), last: Signal::Clear }
     }
 }
 
@@ -77,15 +73,8 @@ pub struct ClearingRate {
 impl ClearingRate {
     /// Half the link rate is a good floor: other stations then have the other half.
     pub const fn new(floor: BitRate) -> Self {
-        let nothing = Cleared {
-            wire_size: Bytes::ZERO,
-            busy: Duration::ZERO,
-        };
-        Self {
-            floor,
-            recent: [nothing; CLEARED_MAX],
-            next: 0,
-        }
+        let nothing = Cleared { wire_size: Bytes::ZERO, busy: Duration::ZERO };
+        Self { floor, recent: [nothing; CLEARED_MAX], next: 0 }
     }
 }
 
@@ -116,11 +105,7 @@ pub struct Backlog {
 impl Backlog {
     /// Four full frames and one are good marks for a queue that should stay short.
     pub const fn new(low: Bytes, high: Bytes) -> Self {
-        Self {
-            low,
-            high,
-            last: Signal::Clear,
-        }
+        Self { low, high, last: Signal::Clear }
     }
 }
 
@@ -172,10 +157,7 @@ mod tests {
     fn a_slow_buffer_is_congestion() {
         // By hand: 1538 octets take 1.2304 ms at 10 Mbit/s. At 2.4 ms each, the rate is above 5
         // Mbit/s, at 2.5 ms below.
-        let cleared = |us| Cleared {
-            wire_size: Bytes::new(1538),
-            busy: Duration::from_us(us),
-        };
+        let cleared = |us| Cleared { wire_size: Bytes::new(1538), busy: Duration::from_us(us) };
         let mut rate = ClearingRate::new(BitRate::from_mbps(5));
         assert_eq!(rate.signal(NOW), Clear);
         assert_eq!(rate.observe(NOW, cleared(2_400)), Clear);
@@ -193,13 +175,9 @@ mod tests {
     #[test]
     fn backlog_has_two_marks() {
         let mut backlog = Backlog::new(Bytes::new(1500), Bytes::new(6000));
-        for (octets, expected) in [
-            (5999, Clear),
-            (6000, Congestion),
-            (1501, Congestion),
-            (1500, Clear),
-            (3000, Clear),
-        ] {
+        for (octets, expected) in
+            [(5999, Clear), (6000, Congestion), (1501, Congestion), (1500, Clear), (3000, Clear)]
+        {
             assert_eq!(backlog.observe(NOW, Bytes::new(octets)), expected);
         }
     }

@@ -21,11 +21,7 @@ fn check<T: Data + PartialEq + Debug>(value: &T, payloads: [&str; 4]) {
         let padding = usize::from(ours[3]);
         let case = format!("{encoding:?} {order:?}");
         assert_eq!(ours[..2], theirs[..2], "representation, {case}");
-        assert_eq!(
-            hex(&ours[4..ours.len() - padding]),
-            hex(&theirs[4..]),
-            "{case}"
-        );
+        assert_eq!(hex(&ours[4..ours.len() - padding]), hex(&theirs[4..]), "{case}");
         assert_eq!(from_payload::<T>(&theirs).as_ref(), Ok(value), "{case}");
         assert_eq!(from_payload::<T>(&ours).as_ref(), Ok(value), "{case}");
     }
@@ -63,12 +59,7 @@ fn a_structure_of_everything() {
 
 #[test]
 fn members_that_may_be_absent() {
-    let value = Opt {
-        k: 1,
-        a: Some(2),
-        b: None,
-        c: Some("x".into()),
-    };
+    let value = Opt { k: 1, a: Some(2), b: None, c: Some("x".into()) };
     check(
         &value,
         [
@@ -84,12 +75,7 @@ fn members_that_may_be_absent() {
 
 #[test]
 fn members_that_may_be_absent_the_other_way_round() {
-    let value = Opt {
-        k: 1,
-        a: None,
-        b: Some(3),
-        c: None,
-    };
+    let value = Opt { k: 1, a: None, b: Some(3), c: None };
     check(
         &value,
         [

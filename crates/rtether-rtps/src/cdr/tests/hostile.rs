@@ -73,10 +73,7 @@ fn lengths_beyond_the_octets_are_refused_before_anything_is_made() {
     // Oracle: if this much memory were reserved, the test would not complete.
     let body = [0, 1, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF, 1, 2, 3, 4];
     let error = from_payload::<Octets>(&body).expect_err("four thousand million octets");
-    assert_eq!(
-        (error.offset, error.kind),
-        (8, CdrErrorKind::Length(u32::MAX))
-    );
+    assert_eq!((error.offset, error.kind), (8, CdrErrorKind::Length(u32::MAX)));
     assert!(from_payload::<Vec<Mix>>(&body).is_err());
     assert!(from_payload::<Vec<[u8; 0]>>(&body).is_err());
     assert!(from_payload::<ShapeType>(&body).is_err());
@@ -104,9 +101,7 @@ fn values_within_values_end() {
     let error = from_payload::<Tree>(&nested(33)).expect_err("deeper");
     assert_eq!(error.kind, CdrErrorKind::Depth);
     assert!(from_payload::<Tree>(&nested(1_000_000)).is_err());
-    let deeper = Tree {
-        branches: [tree].into(),
-    };
+    let deeper = Tree { branches: [tree].into() };
     let mut out = [9].to_vec();
     let error = to_payload(&deeper, Encoding::Xcdr2, &mut out).expect_err("deeper");
     assert_eq!(error.kind, CdrErrorKind::Depth);
@@ -122,31 +117,16 @@ fn values_that_the_type_does_not_have_are_refused() {
         from_payload::<T>(&octets).err().map(|error| error.kind)
     }
     assert_eq!(kind::<bool>(&[2]), Some(CdrErrorKind::Bool(2)));
-    assert_eq!(
-        kind::<Color>(&[3, 0, 0, 0]),
-        Some(CdrErrorKind::Enumerator(3))
-    );
+    assert_eq!(kind::<Color>(&[3, 0, 0, 0]), Some(CdrErrorKind::Enumerator(3)));
     assert_eq!(kind::<Color>(&[0xFF; 4]), None);
-    assert_eq!(
-        kind::<String>(&[2, 0, 0, 0, 0xFF, 0]),
-        Some(CdrErrorKind::Utf8)
-    );
-    assert_eq!(
-        kind::<String>(&[2, 0, 0, 0, b'a', b'b']),
-        Some(CdrErrorKind::Zero)
-    );
-    assert_eq!(
-        kind::<String>(&[3, 0, 0, 0, b'a', 0, 0]),
-        Some(CdrErrorKind::Zero)
-    );
+    assert_eq!(kind::<String>(&[2, 0, 0, 0, 0xFF, 0]), Some(CdrErrorKind::Utf8));
+    assert_eq!(kind::<String>(&[2, 0, 0, 0, b'a', b'b']), Some(CdrErrorKind::Zero));
+    assert_eq!(kind::<String>(&[3, 0, 0, 0, b'a', 0, 0]), Some(CdrErrorKind::Zero));
     assert_eq!(kind::<String>(&[0; 4]), None);
     let mut long = [130, 0, 0, 0].to_vec();
     long.extend([b'a'; 129]);
     long.extend([0; 15]);
-    assert_eq!(
-        kind::<ShapeType>(&long),
-        Some(CdrErrorKind::Bound { len: 129, max: 128 })
-    );
+    assert_eq!(kind::<ShapeType>(&long), Some(CdrErrorKind::Bound { len: 129, max: 128 }));
 
     let mut out = Vec::new();
     let error = to_payload(&"a\0b".repeat(2), Encoding::Xcdr1, &mut out).expect_err("zeros");

@@ -59,14 +59,8 @@ fn padding_is_told_of() {
     let strange = [0, 0, 0xAB, 0xFF, 0, 0, 0, 1, 7, 0, 0, 0];
     assert_eq!(from_payload(&strange), Ok(value.clone()));
     // Writers that omit the padding, or do not count it.
-    assert_eq!(
-        from_payload::<Octets>(&strange[..9]),
-        from_payload(&[0, 0, 0, 0, 0, 0, 0, 1, 7])
-    );
-    assert_eq!(
-        from_payload(&[0, 0, 0, 0, 0, 0, 0, 1, 7, 0, 0, 0]),
-        Ok(value)
-    );
+    assert_eq!(from_payload::<Octets>(&strange[..9]), from_payload(&[0, 0, 0, 0, 0, 0, 0, 1, 7]));
+    assert_eq!(from_payload(&[0, 0, 0, 0, 0, 0, 0, 1, 7, 0, 0, 0]), Ok(value));
     let longer = [0, 0, 0, 0, 0, 0, 0, 1, 7, 0, 0, 0, 0];
     let error = from_payload::<Octets>(&longer).expect_err("a type that cannot have grown");
     assert_eq!(error.kind, CdrErrorKind::Trailing(4));
@@ -75,26 +69,12 @@ fn padding_is_told_of() {
 #[test]
 fn short_and_long_shapes_are_read_as_the_other() {
     // Oracle: shared members are equal, all others empty.
-    let long = ShapeType {
-        additional_payload_size: [1, 2, 3].into(),
-        ..shape()
-    };
-    let classic = Classic {
-        color: "BLUE".into(),
-        x: 10,
-        y: 20,
-        shapesize: 30,
-    };
+    let long = ShapeType { additional_payload_size: [1, 2, 3].into(), ..shape() };
+    let classic = Classic { color: "BLUE".into(), x: 10, y: 20, shapesize: 30 };
     for encoding in ENCODINGS {
         for order in ORDERS {
-            assert_eq!(
-                from_payload(&payload(&long, encoding, order)),
-                Ok(classic.clone())
-            );
-            assert_eq!(
-                from_payload(&payload(&classic, encoding, order)),
-                Ok(shape())
-            );
+            assert_eq!(from_payload(&payload(&long, encoding, order)), Ok(classic.clone()));
+            assert_eq!(from_payload(&payload(&classic, encoding, order)), Ok(shape()));
         }
     }
 }
@@ -116,10 +96,7 @@ struct Grown {
 #[test]
 fn zeros_are_padding_only_where_nothing_else_can_follow() {
     // Oracle: the members, one by one.
-    let ending = Ending {
-        app: App { a: 7, b: 0 },
-        last: 0,
-    };
+    let ending = Ending { app: App { a: 7, b: 0 }, last: 0 };
     assert_eq!(from_payload(&[0, 0, 0, 0, 0, 7, 0, 0]), Ok(ending));
     let grown = Grown { first: 7, new: 0 };
     assert_eq!(from_payload(&[0, 0, 0, 0, 7, 0, 0, 0]), Ok(grown.clone()));
@@ -139,10 +116,7 @@ fn a_type_that_the_writer_holds_for_final_is_read() {
     assert_eq!(error.kind, CdrErrorKind::Representation(0x0B));
     plain[1] = 0x05;
     let error = from_payload::<ShapeType>(&plain).expect_err("XML");
-    assert_eq!(
-        (error.offset, error.kind),
-        (0, CdrErrorKind::Representation(5))
-    );
+    assert_eq!((error.offset, error.kind), (0, CdrErrorKind::Representation(5)));
 }
 
 /// [`Mut`] after changes: one member removed, one added, the others reordered.
@@ -161,22 +135,11 @@ struct Other {
 
 #[test]
 fn members_of_lists_are_found_by_their_number() {
-    let other = Other {
-        k: 9,
-        new: None,
-        s: "xyz".into(),
-        a: 1,
-    };
+    let other = Other { k: 9, new: None, s: "xyz".into(), a: 1 };
     for encoding in ENCODINGS {
         for order in ORDERS {
-            assert_eq!(
-                from_payload(&payload(&mutable(), encoding, order)),
-                Ok(other.clone())
-            );
-            let new = Other {
-                new: Some(3),
-                ..other.clone()
-            };
+            assert_eq!(from_payload(&payload(&mutable(), encoding, order)), Ok(other.clone()));
+            let new = Other { new: Some(3), ..other.clone() };
             let read: Mut = from_payload(&payload(&new, encoding, order)).expect("known members");
             assert_eq!((read.k, read.a, read.b, read.s.as_str()), (9, 1, 0, "xyz"));
         }
@@ -243,10 +206,7 @@ struct Tables {
 #[test]
 fn dimensions_of_an_array_are_one_collection() {
     // Oracle: DDS-XTypes 1.3, 7.4.3.5: no length before primitive elements, one before all others.
-    let value = Tables {
-        numbers: [[1, 2, 3], [4, 5, 6]],
-        words: [["a".into()], ["b".into()]],
-    };
+    let value = Tables { numbers: [[1, 2, 3], [4, 5, 6]], words: [["a".into()], ["b".into()]] };
     #[rustfmt::skip]
     let expected = [
         0, 6, 0, 0,

@@ -161,12 +161,5 @@ pub(super) fn mix() -> Mix {
 }
 
 pub(super) fn mutable() -> Mut {
-    Mut {
-        a: 1,
-        b: 2,
-        s: "xyz".into(),
-        v: [1, 2, 3].into(),
-        n: App { a: 3, b: 4 },
-        k: 9,
-    }
+    Mut { a: 1, b: 2, s: "xyz".into(), v: [1, 2, 3].into(), n: App { a: 3, b: 4 }, k: 9 }
 }

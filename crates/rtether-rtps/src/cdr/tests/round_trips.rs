@@ -43,12 +43,7 @@ prop_compose! {
 }
 
 fn colors() -> impl Strategy<Value = Color> {
-    prop_oneof![
-        Just(Color::Red),
-        Just(Color::Green),
-        Just(Color::Blue),
-        Just(Color::Black),
-    ]
+    prop_oneof![Just(Color::Red), Just(Color::Green), Just(Color::Blue), Just(Color::Black),]
 }
 
 const TEXT: &str = "[^\\x00]{0,9}";

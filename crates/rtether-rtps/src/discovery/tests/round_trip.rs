@@ -41,19 +41,11 @@ fn locators() -> impl Strategy<Value = Vec<Locator>> {
 fn qos() -> impl Strategy<Value = Qos> {
     let enums = (
         one(&[Reliability::BestEffort, Reliability::Reliable]),
-        one(&[
-            Durability::Volatile,
-            Durability::TransientLocal,
-            Durability::Persistent,
-        ]),
+        one(&[Durability::Volatile, Durability::TransientLocal, Durability::Persistent]),
         one(&[LivelinessKind::Automatic, LivelinessKind::ManualByTopic]),
         one(&[Ownership::Shared, Ownership::Exclusive]),
         one(&[DestinationOrder::ByReception, DestinationOrder::BySource]),
-        one(&[
-            AccessScope::Instance,
-            AccessScope::Topic,
-            AccessScope::Group,
-        ]),
+        one(&[AccessScope::Instance, AccessScope::Topic, AccessScope::Group]),
         any::<(bool, bool)>(),
     );
     let lists = (
@@ -75,11 +67,7 @@ fn qos() -> impl Strategy<Value = Qos> {
             liveliness: Liveliness { kind, lease },
             ownership,
             destination_order,
-            presentation: Presentation {
-                scope,
-                is_coherent: flags.0,
-                is_ordered: flags.1,
-            },
+            presentation: Presentation { scope, is_coherent: flags.0, is_ordered: flags.1 },
             partitions,
             representations,
             user_data,

@@ -91,9 +91,8 @@ impl Participant {
         let payload = self.announcement.clone();
         self.publish_object(now, MANAGERS, own, Some(&payload));
         let managers = self.remotes.values().filter(|one| one.is_manager());
-        let managers: Vec<_> = managers
-            .map(|one| (one.data.guid(), one.announcement.clone()))
-            .collect();
+        let managers: Vec<_> =
+            managers.map(|one| (one.data.guid(), one.announcement.clone())).collect();
         for (guid, payload) in managers {
             self.publish_object(now, MANAGERS, guid, Some(&payload));
         }

@@ -29,11 +29,7 @@ struct Member<'a> {
 
 impl Participant {
     pub(in crate::engine) fn ports_v1(&self) -> Ports {
-        Ports::new(self.config.domain).unwrap_or(Ports {
-            manager: 0,
-            samples: 0,
-            discovery: 0,
-        })
+        Ports::new(self.config.domain).unwrap_or(Ports { manager: 0, samples: 0, discovery: 0 })
     }
 
     /// Handles what a participant announces of itself; `None`: that it leaves.
@@ -75,12 +71,7 @@ impl Participant {
             self.counters.unanswered += 1;
             return;
         }
-        let member = Member {
-            data,
-            payload,
-            origin,
-            via: None,
-        };
+        let member = Member { data, payload, origin, via: None };
         self.meet_member(now, own, member);
     }
 
@@ -121,12 +112,7 @@ impl Participant {
             return;
         };
         self.stay(prefix);
-        let member = Member {
-            data,
-            payload,
-            origin,
-            via: Some(via),
-        };
+        let member = Member { data, payload, origin, via: Some(via) };
         self.meet_member(now, own, member);
     }
 

@@ -125,11 +125,7 @@ impl Participant {
                 super::DISCOVERY_SAMPLE_MAX,
                 self.fragments.clone(),
             );
-            self.readers.push(Some(LocalReader {
-                reader,
-                endpoint: None,
-                subscriber: None,
-            }));
+            self.readers.push(Some(LocalReader { reader, endpoint: None, subscriber: None }));
         }
     }
 

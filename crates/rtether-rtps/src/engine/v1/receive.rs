@@ -182,18 +182,11 @@ impl Participant {
         let is_gone = !var.is_alive;
         let arrived = Arrived {
             sequence,
-            kind: if is_gone {
-                ChangeKind::DisposedUnregistered
-            } else {
-                ChangeKind::Alive
-            },
+            kind: if is_gone { ChangeKind::DisposedUnregistered } else { ChangeKind::Alive },
             payload: if is_gone { &[] } else { payload },
             inline: InlineQos {
                 key_hash: Some(object.octets()),
-                status: Status {
-                    is_disposed: is_gone,
-                    is_unregistered: is_gone,
-                },
+                status: Status { is_disposed: is_gone, is_unregistered: is_gone },
                 ..InlineQos::default()
             },
             time: context.time,

@@ -51,11 +51,7 @@ impl Participant {
         payload: Option<&[u8]>,
     ) {
         let entity = guid.entity;
-        let is_kind = if is_writer {
-            entity.is_writer()
-        } else {
-            entity.is_reader()
-        };
+        let is_kind = if is_writer { entity.is_writer() } else { entity.is_reader() };
         if guid.prefix != from || !is_kind || entity.has_key() || entity.is_built_in() {
             self.counters.forged += 1;
             return;

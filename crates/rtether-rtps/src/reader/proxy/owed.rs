@@ -83,11 +83,8 @@ impl WriterProxy {
         };
         let missing = span(begin, self.next).saturating_sub(self.arrived);
         self.not_owed = span(self.origin, begin);
-        (self.lost, self.withheld) = if self.scope.is_filtered {
-            (0, missing)
-        } else {
-            (missing, 0)
-        };
+        (self.lost, self.withheld) =
+            if self.scope.is_filtered { (0, missing) } else { (missing, 0) };
     }
 
     /// Adds to the count of lost samples.

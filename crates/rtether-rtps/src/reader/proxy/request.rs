@@ -47,11 +47,7 @@ impl WriterProxy {
         timing: &ReaderTiming,
     ) -> (AckNack, Vec<NackFrag>) {
         let mut set = NumberSet::empty(self.next.0);
-        let mut room = if self.is_fragmented {
-            self.reassembly.free().max(1)
-        } else {
-            usize::MAX
-        };
+        let mut room = if self.is_fragmented { self.reassembly.free().max(1) } else { usize::MAX };
         let has_heard = !self.heartbeat_count.is_none();
         let may_ask = !has_heard && self.asked < ASKED_MAX;
         let mut last = self.announced;
@@ -95,13 +91,7 @@ impl WriterProxy {
             self.ack_at = Some(now + timing.ask_again);
         }
         let writer = self.remote.guid.entity;
-        let ack = AckNack {
-            reader,
-            writer,
-            set,
-            count,
-            is_final: has_heard,
-        };
+        let ack = AckNack { reader, writer, set, count, is_final: has_heard };
         (ack, nacks)
     }
 

@@ -28,14 +28,10 @@ fn header_says_who_sent_it() {
 
 #[test]
 fn big_endian_data_with_inline_qos() {
-    let qos = [
-        0, 0x71, 0, 4, 0, 0, 0, 3, 0, 0, 0, 4, 9, 9, 9, 9, 0, 1, 0, 0,
-    ];
+    let qos = [0, 0x71, 0, 4, 0, 0, 0, 3, 0, 0, 0, 4, 9, 9, 9, 9, 0, 1, 0, 0];
     let body = join(&[&[0, 0, 0, 16], &HEAD_BE, &qos, &[0, 1, 0, 0, 7, 8, 9, 0]]);
     let octets = message(&part(0x15, 0x02 | 0x08, &body));
-    let Ok(Submessage::Data(data)) = only(&octets) else {
-        panic!("not DATA")
-    };
+    let Ok(Submessage::Data(data)) = only(&octets) else { panic!("not DATA") };
     assert_eq!((data.reader, data.writer), (READER, WRITER));
     assert_eq!(data.sequence, SequenceNumber(5));
     assert_eq!(data.content, Content::Key(&[0, 1, 0, 0, 7, 8, 9, 0]));
@@ -49,9 +45,7 @@ fn fields_of_later_versions_before_the_inline_qos_are_skipped() {
     let qos = [1, 0, 0, 0];
     let body = join(&[&[0, 0, 20, 0], &HEAD_LE, &[6; 4], &qos, &[0, 1, 0, 0]]);
     let octets = message(&part(0x15, 0x01 | 0x02 | 0x04, &body));
-    let Ok(Submessage::Data(data)) = only(&octets) else {
-        panic!("not DATA")
-    };
+    let Ok(Submessage::Data(data)) = only(&octets) else { panic!("not DATA") };
     assert_eq!(data.content, Content::Data(&[0, 1, 0, 0]));
     assert!(data.inline_qos.is_empty());
 }
@@ -63,11 +57,8 @@ fn length_zero_reaches_to_the_end_save_for_pad_and_info_ts() {
     let data = join(&[&[0x15, 0x05, 0, 0], &body]);
     let octets = message(&join(&[&[0x01, 1, 0, 0], &[0x09, 3, 0, 0], &data]));
     let parts: Vec<_> = parse(&octets).unwrap().submessages().collect();
-    let [
-        Ok(Submessage::Pad),
-        Ok(Submessage::InfoTimestamp(None)),
-        Ok(Submessage::Data(data)),
-    ] = parts.as_slice()
+    let [Ok(Submessage::Pad), Ok(Submessage::InfoTimestamp(None)), Ok(Submessage::Data(data))] =
+        parts.as_slice()
     else {
         panic!("{parts:?}")
     };
@@ -85,16 +76,9 @@ fn all_ones_are_no_time() {
 fn big_endian_fragments_lose_their_padding() {
     // Fragments 2 and 3 of a sample of 11 octets in fragments of 4: octets 4 to 10.
     let numbers = [0, 0, 0, 2, 0, 2, 0, 4, 0, 0, 0, 11];
-    let body = join(&[
-        &[0, 0, 0, 28],
-        &HEAD_BE,
-        &numbers,
-        &[4, 5, 6, 7, 8, 9, 10, 0],
-    ]);
+    let body = join(&[&[0, 0, 0, 28], &HEAD_BE, &numbers, &[4, 5, 6, 7, 8, 9, 10, 0]]);
     let octets = message(&part(0x16, 0x04, &body));
-    let Ok(Submessage::DataFrag(data)) = only(&octets) else {
-        panic!("not DATA_FRAG")
-    };
+    let Ok(Submessage::DataFrag(data)) = only(&octets) else { panic!("not DATA_FRAG") };
     assert_eq!((data.first_fragment, data.fragments), (2, 2));
     assert_eq!((data.fragment_size, data.sample_size), (4, 11));
     assert_eq!(data.payload, [4, 5, 6, 7, 8, 9, 10]);
@@ -105,9 +89,7 @@ fn big_endian_fragments_lose_their_padding() {
 fn big_endian_protocol_parts() {
     let heartbeat = join(&[&HEAD_BE, &[0, 0, 0, 1, 0, 0, 0, 2, 0xFF, 0xFF, 0xFF, 0xFF]]);
     let octets = message(&part(0x07, 0x02 | 0x04, &heartbeat));
-    let Ok(Submessage::Heartbeat(heartbeat)) = only(&octets) else {
-        panic!("not HEARTBEAT")
-    };
+    let Ok(Submessage::Heartbeat(heartbeat)) = only(&octets) else { panic!("not HEARTBEAT") };
     assert_eq!(heartbeat.first, SequenceNumber(5));
     assert_eq!(heartbeat.last, SequenceNumber((1 << 32) + 2));
     assert_eq!(heartbeat.count, -1);
@@ -116,32 +98,24 @@ fn big_endian_protocol_parts() {
     let set = [0, 0, 0, 33, 0x80, 0, 0, 1, 0x80, 0, 0, 0];
     let ack_nack = join(&[&HEAD_BE, &set, &[0, 0, 0, 9]]);
     let octets = message(&part(0x06, 0x02, &ack_nack));
-    let Ok(Submessage::AckNack(ack_nack)) = only(&octets) else {
-        panic!("not ACKNACK")
-    };
+    let Ok(Submessage::AckNack(ack_nack)) = only(&octets) else { panic!("not ACKNACK") };
     assert_eq!(ack_nack.set.iter().collect::<Vec<_>>(), [5, 36, 37]);
     assert_eq!((ack_nack.count, ack_nack.is_final), (9, true));
 
     let gap = join(&[&HEAD_BE, &[0, 0, 0, 0, 0, 0, 0, 8], &set]);
     let octets = message(&part(0x08, 0, &gap));
-    let Ok(Submessage::Gap(gap)) = only(&octets) else {
-        panic!("not GAP")
-    };
+    let Ok(Submessage::Gap(gap)) = only(&octets) else { panic!("not GAP") };
     assert_eq!(gap.start, SequenceNumber(5));
     assert_eq!(gap.set.iter().collect::<Vec<_>>(), [8, 39, 40]);
 
     let nack = join(&[&HEAD_BE, &[0, 0, 0, 8], &set, &[0, 0, 0, 9]]);
     let octets = message(&part(0x12, 0, &nack));
-    let Ok(Submessage::NackFrag(nack)) = only(&octets) else {
-        panic!("not NACK_FRAG")
-    };
+    let Ok(Submessage::NackFrag(nack)) = only(&octets) else { panic!("not NACK_FRAG") };
     assert_eq!(nack.set.iter().collect::<Vec<_>>(), [8, 39, 40]);
 
     let frag = join(&[&HEAD_BE, &[0, 0, 0, 8], &[0, 0, 0, 9]]);
     let octets = message(&part(0x13, 0, &frag));
-    let Ok(Submessage::HeartbeatFrag(frag)) = only(&octets) else {
-        panic!("not HEARTBEAT_FRAG")
-    };
+    let Ok(Submessage::HeartbeatFrag(frag)) = only(&octets) else { panic!("not HEARTBEAT_FRAG") };
     assert_eq!((frag.last_fragment, frag.count), (8, 9));
 }
 
@@ -184,10 +158,7 @@ fn written_octets() {
     assert!(builder.is_empty());
     assert!(builder.info_timestamp(Some(WallTime::from_ns(1_500_000_000))));
     let qos = InlineQos {
-        status: Status {
-            is_disposed: true,
-            is_unregistered: false,
-        },
+        status: Status { is_disposed: true, is_unregistered: false },
         lifespan: Some(Duration::from_ms(2_500)),
         ..InlineQos::default()
     };
@@ -231,13 +202,8 @@ fn what_a_sample_is_to_its_group() {
         for (number, is_there) in [(0_u32, None), (1, Some(SequenceNumber(1)))] {
             let octets = [[id, 0, 8, 0], [0; 4], number.to_le_bytes(), [1, 0, 0, 0]];
             let (list, _) = ParameterList::split(octets.as_flattened(), true).unwrap();
-            let read = InlineQos::read(list).map(|qos| {
-                if is_set {
-                    qos.group_set
-                } else {
-                    qos.group_sequence
-                }
-            });
+            let read = InlineQos::read(list)
+                .map(|qos| if is_set { qos.group_set } else { qos.group_sequence });
             match is_there {
                 Some(_) => assert_eq!(read, Ok(is_there)),
                 None => assert!(read.is_err(), "{id:#x}"),

@@ -43,9 +43,7 @@ fn sequence_numbers_that_are_not_valid() {
 fn pre_emptive_acknack_of_base_zero_is_taken() {
     let ack = join(&[&ENTITIES, &ZERO, &[0; 4], &[0, 0, 0, 1]]);
     let octets = message(&part(0x06, 0, &ack));
-    let Ok(Submessage::AckNack(ack)) = only(&octets) else {
-        panic!("not ACKNACK")
-    };
+    let Ok(Submessage::AckNack(ack)) = only(&octets) else { panic!("not ACKNACK") };
     assert_eq!(ack.set, NumberSet::empty(0));
 }
 
@@ -69,9 +67,7 @@ fn gap_with_a_huge_range() {
     let base = (1_i64 << 62).to_be_bytes();
     let gap = join(&[&ENTITIES, &ONE, &base, &[0; 4]]);
     let octets = message(&part(0x08, 0, &gap));
-    let Ok(Submessage::Gap(gap)) = only(&octets) else {
-        panic!("not GAP")
-    };
+    let Ok(Submessage::Gap(gap)) = only(&octets) else { panic!("not GAP") };
     assert_eq!((gap.start.0, gap.set.base()), (1, 1 << 62));
     // A gap that ends before it starts.
     let gap = join(&[&ENTITIES, &base, &ONE, &[0; 4]]);
@@ -89,14 +85,7 @@ fn bitmap_overflow() {
     // Missing words.
     let ack = join(&[&ENTITIES, &ONE, &[0, 0, 1, 0], &[0xFF; 28]]);
     assert_eq!(error(0x06, 0, &ack), Malformed::Truncated { offset: 72 });
-    let nack = join(&[
-        &ENTITIES,
-        &ONE,
-        &[0, 0, 0, 1],
-        &[0, 0, 1, 1],
-        &words,
-        &[0; 4],
-    ]);
+    let nack = join(&[&ENTITIES, &ONE, &[0, 0, 0, 1], &[0, 0, 1, 1], &words, &[0; 4]]);
     assert_eq!(error(0x12, 0, &nack), Malformed::Value { offset: 44 });
 }
 
@@ -108,16 +97,10 @@ fn lengths_beyond_the_datagram() {
     assert_eq!(only(&octets).unwrap_err(), overrun(20));
     // Within the datagram, but too short: the next submessage is not read into.
     let octets = message(&join(&[&part(0x0E, 0, &[0; 8]), &part(0x0E, 0, &PREFIX.0)]));
-    assert_eq!(
-        only(&octets).unwrap_err(),
-        Malformed::Truncated { offset: 24 }
-    );
+    assert_eq!(only(&octets).unwrap_err(), Malformed::Truncated { offset: 24 });
     // A submessage header without its length.
     let octets = message(&[0x15, 0, 0]);
-    assert_eq!(
-        only(&octets).unwrap_err(),
-        Malformed::Truncated { offset: 22 }
-    );
+    assert_eq!(only(&octets).unwrap_err(), Malformed::Truncated { offset: 22 });
     // A locator count far beyond the data.
     let reply = [0x0F, 0xFF, 0xFF, 0xFF];
     assert_eq!(error(0x0F, 0, &reply), overrun(24));
@@ -133,35 +116,20 @@ fn inline_qos_overrun() {
     assert_eq!(data(200, &[0; 20]), Malformed::Overrun { offset: 26 });
     assert_eq!(data(12, &[0; 20]), Malformed::Value { offset: 26 });
     // A parameter that is longer than the submessage.
-    assert_eq!(
-        data(16, &[0, 0x70, 0, 16, 1, 2, 3, 4]),
-        Malformed::Overrun { offset: 44 }
-    );
+    assert_eq!(data(16, &[0, 0x70, 0, 16, 1, 2, 3, 4]), Malformed::Overrun { offset: 44 });
     // A list without a sentinel, and one that ends after a length.
-    assert_eq!(
-        data(16, &[0, 0x70, 0, 4, 1, 2, 3, 4]),
-        Malformed::Endless { offset: 52 }
-    );
+    assert_eq!(data(16, &[0, 0x70, 0, 4, 1, 2, 3, 4]), Malformed::Endless { offset: 52 });
     assert_eq!(data(16, &[0, 0x70, 0]), Malformed::Endless { offset: 44 });
     // A length that is not a multiple of four.
-    assert_eq!(
-        data(16, &[0, 0x70, 0, 2, 1, 2, 0, 1, 0, 0]),
-        Malformed::Value { offset: 44 }
-    );
+    assert_eq!(data(16, &[0, 0x70, 0, 2, 1, 2, 0, 1, 0, 0]), Malformed::Value { offset: 44 });
     // No octets left for the content.
-    assert_eq!(
-        data(16, &[0, 1, 0, 0, 0, 1]),
-        Malformed::Truncated { offset: 48 }
-    );
+    assert_eq!(data(16, &[0, 1, 0, 0, 0, 1]), Malformed::Truncated { offset: 48 });
 }
 
 #[test]
 fn data_with_data_and_key() {
     let body = join(&[&[0, 0, 0, 16], &ENTITIES, &ONE, &[0, 1, 0, 0]]);
-    assert_eq!(
-        error(0x15, 0x04 | 0x08, &body),
-        Malformed::Value { offset: 44 }
-    );
+    assert_eq!(error(0x15, 0x04 | 0x08, &body), Malformed::Value { offset: 44 });
 }
 
 #[test]
@@ -190,10 +158,7 @@ fn fragments_that_ask_for_too_much() {
     assert_eq!(frag(1, 3, 8, 12, 24), value);
     assert_eq!(frag(u32::MAX, u16::MAX, 8, 12, 8), value);
     // All fragments announced must be present.
-    assert_eq!(
-        frag(1, 2, 8, 12, 11),
-        Err(Malformed::Truncated { offset: 56 })
-    );
+    assert_eq!(frag(1, 2, 8, 12, 11), Err(Malformed::Truncated { offset: 56 }));
     let all = frag(1, u16::MAX, u16::MAX, u32::MAX, 8);
     assert_eq!(all, Err(Malformed::Truncated { offset: 56 }));
 }
@@ -216,11 +181,7 @@ fn unknown_parameters() {
 fn strings_longer_than_their_content() {
     // CVE-2023-39946 and similar.
     let string = |octets: &[u8]| {
-        let parameter = Parameter {
-            id: 5,
-            value: octets,
-            is_little_endian: false,
-        };
+        let parameter = Parameter { id: 5, value: octets, is_little_endian: false };
         parameter.string().map(std::string::String::from)
     };
     let error = Err(Malformed::Parameter { id: 5 });
@@ -229,11 +190,7 @@ fn strings_longer_than_their_content() {
     assert_eq!(string(&[0, 0, 0, 5, b'a', 0, 0, 0]), error);
     assert_eq!(string(&[0xFF, 0xFF, 0xFF, 0xFF, b'a', 0, 0, 0]), error);
     assert_eq!(string(&[0, 0, 0, 1, b'a', 0, 0, 0]), error, "no NUL");
-    assert_eq!(
-        string(&[0, 0, 0, 4, b'a', 0, b'a', 0]),
-        error,
-        "a NUL inside"
-    );
+    assert_eq!(string(&[0, 0, 0, 4, b'a', 0, b'a', 0]), error, "a NUL inside");
     assert_eq!(string(&[0, 0, 0, 2, 0xFF, 0, 0, 0]), error, "no UTF-8");
     let mut long = std::vec![b'a'; 4 + 256];
     long[..4].copy_from_slice(&[0, 0, 1, 0]);

@@ -33,10 +33,7 @@ fn qos() -> impl Strategy<Value = InlineQos> {
             numbers,
         )| InlineQos {
             key_hash,
-            status: Status {
-                is_disposed,
-                is_unregistered,
-            },
+            status: Status { is_disposed, is_unregistered },
             lifespan,
             coherent_set,
             group_sequence: numbers.0,
@@ -206,12 +203,6 @@ fn parts_follow_one_another() {
     // Content longer than the length field can express is not written.
     let mut builder = Builder::new(&mut buffer, PREFIX, 100_000);
     let long = std::vec![0; 70_000];
-    assert!(!builder.data(
-        READER,
-        WRITER,
-        SequenceNumber(2),
-        &qos,
-        Content::Data(&long)
-    ));
+    assert!(!builder.data(READER, WRITER, SequenceNumber(2), &qos, Content::Data(&long)));
     assert!(builder.is_empty());
 }

@@ -33,20 +33,13 @@ impl<'a> Builder<'a> {
         buffer.clear();
         buffer.extend_from_slice(&MAGIC);
         let mut this = Self::resume(buffer, limit);
-        this.header(Header {
-            version: VERSION,
-            vendor: VENDOR,
-            source,
-        });
+        this.header(Header { version: VERSION, vendor: VENDOR, source });
         this
     }
 
     /// Continues a message.
     pub(crate) const fn resume(buffer: &'a mut Vec<u8>, limit: usize) -> Self {
-        Self {
-            octets: buffer,
-            limit,
-        }
+        Self { octets: buffer, limit }
     }
 
     /// Returns whether only the header is written.
@@ -103,8 +96,7 @@ impl<'a> Builder<'a> {
             return false;
         };
         let is_little_endian = issue.is_little_endian;
-        self.octets
-            .extend_from_slice(&[kind::ISSUE, u8::from(is_little_endian)]);
+        self.octets.extend_from_slice(&[kind::ISSUE, u8::from(is_little_endian)]);
         self.octets.extend_from_slice(&if is_little_endian {
             field.to_le_bytes()
         } else {
@@ -114,8 +106,7 @@ impl<'a> Builder<'a> {
         if is_little_endian {
             self.number(issue.sequence);
         } else {
-            self.octets
-                .extend_from_slice(&issue.sequence.0.to_be_bytes());
+            self.octets.extend_from_slice(&issue.sequence.0.to_be_bytes());
         }
         self.octets.extend_from_slice(issue.payload);
         true
@@ -212,8 +203,7 @@ impl<'a> Builder<'a> {
         let Some(field) = field else {
             return false;
         };
-        self.octets
-            .extend_from_slice(&[kind, flags | flag::LITTLE_ENDIAN]);
+        self.octets.extend_from_slice(&[kind, flags | flag::LITTLE_ENDIAN]);
         self.octets.extend_from_slice(&field.to_le_bytes());
         true
     }
@@ -226,13 +216,11 @@ impl<'a> Builder<'a> {
 
     fn source(&mut self, source: Source) {
         self.octets.extend_from_slice(&source.host.to_be_bytes());
-        self.octets
-            .extend_from_slice(&source.application.to_be_bytes());
+        self.octets.extend_from_slice(&source.application.to_be_bytes());
     }
 
     fn entities(&mut self, entities: [EntityId; 2]) {
-        self.octets
-            .extend_from_slice(entities.map(|entity| entity.0).as_flattened());
+        self.octets.extend_from_slice(entities.map(|entity| entity.0).as_flattened());
     }
 
     /// High word, then low word.

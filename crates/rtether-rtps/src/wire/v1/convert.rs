@@ -112,23 +112,13 @@ impl Builder<'_> {
         let words = words.into_iter().take(count);
         let set = NumberSet::from_words(ack.set.base(), len, words);
         set.is_some_and(|set| {
-            self.ack(&Ack {
-                reader: ack.reader,
-                writer: ack.writer,
-                set,
-                is_final: ack.is_final,
-            })
+            self.ack(&Ack { reader: ack.reader, writer: ack.writer, set, is_final: ack.is_final })
         })
     }
 
     /// Declares samples irrelevant.
     pub(crate) fn irrelevant(&mut self, gap: &wire::Gap) -> bool {
-        self.gap(&Gap {
-            reader: gap.reader,
-            writer: gap.writer,
-            start: gap.start,
-            set: gap.set,
-        })
+        self.gap(&Gap { reader: gap.reader, writer: gap.writer, start: gap.start, set: gap.set })
     }
 }
 
@@ -163,11 +153,6 @@ impl Ack {
 impl Gap {
     /// Returns the GAP of other versions.
     pub(crate) const fn of_2(&self) -> wire::Gap {
-        wire::Gap {
-            reader: self.reader,
-            writer: self.writer,
-            start: self.start,
-            set: self.set,
-        }
+        wire::Gap { reader: self.reader, writer: self.writer, start: self.start, set: self.set }
     }
 }

@@ -95,10 +95,7 @@ impl Source {
             Role::Application => APPLICATION,
             Role::Manager => MANAGER,
         };
-        Self {
-            host,
-            application: instance << 8 | role,
-        }
+        Self { host, application: instance << 8 | role }
     }
 
     /// Returns the role; `None` if the number is of another kind.
@@ -126,10 +123,7 @@ impl Source {
         let (words, _) = prefix.0.as_chunks();
         let [_, host, application] = [0, 1, 2].map(|at: usize| words.get(at).copied());
         let word = |octets: Option<[u8; 4]>| octets.map_or(0, u32::from_be_bytes);
-        Self {
-            host: word(host),
-            application: word(application),
-        }
+        Self { host: word(host), application: word(application) }
     }
 }
 
@@ -179,18 +173,11 @@ pub fn parse(datagram: &[u8]) -> Result<Message<'_>, Malformed> {
         return Err(Malformed::Version { major, minor });
     }
     let header = header(&mut cursor)?;
-    Ok(Message {
-        header,
-        octets: datagram,
-    })
+    Ok(Message { header, octets: datagram })
 }
 
 fn header(cursor: &mut Cursor<'_>) -> Result<Header, Malformed> {
-    Ok(Header {
-        version: cursor.array()?,
-        vendor: cursor.array()?,
-        source: source(cursor)?,
-    })
+    Ok(Header { version: cursor.array()?, vendor: cursor.array()?, source: source(cursor)? })
 }
 
 /// Reads a participant, big-endian in every message.

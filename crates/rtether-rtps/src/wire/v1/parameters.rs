@@ -27,9 +27,7 @@ impl<'a> Parameters<'a> {
                     is_little_endian: cursor.is_little_endian(),
                 });
             }
-            cursor
-                .take(len)
-                .map_err(|_| Malformed::Overrun { offset })?;
+            cursor.take(len).map_err(|_| Malformed::Overrun { offset })?;
         }
     }
 
@@ -76,9 +74,5 @@ pub fn span(parameter: &Parameter<'_>) -> Result<Duration, Malformed> {
 /// Returns the wire format of a span.
 pub fn span_to_wire(span: Duration) -> (i32, u32) {
     let (seconds, fraction) = span.to_wire();
-    if seconds >= FOREVER_S {
-        (FOREVER_S, 0)
-    } else {
-        (seconds.max(0), fraction)
-    }
+    if seconds >= FOREVER_S { (FOREVER_S, 0) } else { (seconds.max(0), fraction) }
 }

@@ -69,17 +69,12 @@ fn read(kind: u8, flags: u8, mut cursor: Cursor<'_>) -> Result<Submessage<'_>, M
             let (seconds, fraction) = (cursor.u32()?, cursor.u32()?);
             Submessage::InfoTimestamp(Some(Stamp { seconds, fraction }))
         }
-        kind::INFO_SOURCE => Submessage::InfoSource {
-            address: cursor.u32()?,
-            header: header(cursor)?,
-        },
+        kind::INFO_SOURCE => {
+            Submessage::InfoSource { address: cursor.u32()?, header: header(cursor)? }
+        }
         kind::INFO_REPLY => Submessage::InfoReply {
             unicast: address(cursor)?,
-            multicast: if is_set(flag::MULTICAST) {
-                Some(address(cursor)?)
-            } else {
-                None
-            },
+            multicast: if is_set(flag::MULTICAST) { Some(address(cursor)?) } else { None },
         },
         kind::INFO_DESTINATION => Submessage::InfoDestination(source(cursor)?),
         kind::PAD => Submessage::Pad,
@@ -88,10 +83,7 @@ fn read(kind: u8, flags: u8, mut cursor: Cursor<'_>) -> Result<Submessage<'_>, M
 }
 
 fn address(cursor: &mut Cursor<'_>) -> Result<Address, Malformed> {
-    Ok(Address {
-        address: cursor.u32()?,
-        port: cursor.u32()?,
-    })
+    Ok(Address { address: cursor.u32()?, port: cursor.u32()? })
 }
 
 fn parameters<'a>(flags: u8, cursor: &mut Cursor<'a>) -> Result<Option<Parameters<'a>>, Malformed> {
@@ -105,11 +97,7 @@ fn var<'a>(flags: u8, cursor: &mut Cursor<'a>) -> Result<Var<'a>, Malformed> {
     Ok(Var {
         reader: cursor.entity()?,
         writer: cursor.entity()?,
-        of: if flags & flag::NAMED != 0 {
-            Some(source(cursor)?)
-        } else {
-            None
-        },
+        of: if flags & flag::NAMED != 0 { Some(source(cursor)?) } else { None },
         object: cursor.entity()?,
         sequence: cursor.number_from(1)?,
         is_alive: flags & flag::ALIVE != 0,
@@ -132,24 +120,13 @@ fn heartbeat(flags: u8, cursor: &mut Cursor<'_>) -> Result<Heartbeat, Malformed>
     let (reader, writer): (EntityId, EntityId) = (cursor.entity()?, cursor.entity()?);
     let first = cursor.number_from(0)?;
     let last = cursor.number_from((first.0 - 1).max(0))?;
-    Ok(Heartbeat {
-        reader,
-        writer,
-        first,
-        last,
-        is_final: flags & flag::FINAL != 0,
-    })
+    Ok(Heartbeat { reader, writer, first, last, is_final: flags & flag::FINAL != 0 })
 }
 
 fn gap(cursor: &mut Cursor<'_>) -> Result<Gap, Malformed> {
     let (reader, writer) = (cursor.entity()?, cursor.entity()?);
     let start: SequenceNumber = cursor.number_from(1)?;
-    Ok(Gap {
-        reader,
-        writer,
-        start,
-        set: number_set(cursor, start.0)?,
-    })
+    Ok(Gap { reader, writer, start, set: number_set(cursor, start.0)? })
 }
 
 fn number_set(cursor: &mut Cursor<'_>, base_min: i64) -> Result<NumberSet, Malformed> {

@@ -28,27 +28,17 @@ fn a_sample_has_48_octets_of_headers() {
     let expected = [
         &b"RTPS\x01\x00\x00\x00\x0A\x4D\x00\x01\x00\x00\x07\x01"[..],
         &[0x09, 1, 8, 0, 1, 0, 0, 0, 0, 0, 0, 0x80],
-        &[
-            0x03, 1, 19, 0, 0, 0, 0, 0, 0, 0, 1, 3, 1, 0, 0, 0, 5, 0, 0, 0,
-        ],
+        &[0x03, 1, 19, 0, 0, 0, 0, 0, 0, 0, 1, 3, 1, 0, 0, 0, 5, 0, 0, 0],
         &[1, 2, 3],
     ]
     .concat();
     assert_eq!(buffer, expected);
     assert_eq!(buffer.len(), ISSUE_HEADS + 3);
-    let big = Issue {
-        is_little_endian: false,
-        ..issue
-    };
+    let big = Issue { is_little_endian: false, ..issue };
     assert!(Builder::new(&mut buffer, SOURCE, 100).issue(&big));
-    let head = [
-        0x03, 0, 0, 19, 0, 0, 0, 0, 0, 0, 1, 3, 0, 0, 0, 1, 0, 0, 0, 5,
-    ];
+    let head = [0x03, 0, 0, 19, 0, 0, 0, 0, 0, 0, 1, 3, 0, 0, 0, 1, 0, 0, 0, 5];
     assert_eq!(buffer[HEADER_SIZE..], [&head[..], &[1, 2, 3]].concat());
-    assert!(
-        !Builder::new(&mut buffer, SOURCE, 38).issue(&big),
-        "no room"
-    );
+    assert!(!Builder::new(&mut buffer, SOURCE, 38).issue(&big), "no room");
 }
 
 #[test]
@@ -71,10 +61,7 @@ fn prefixes_stand_for_participants() {
     let manager = Source::new(1, 0xFF00_0001, Role::Manager);
     assert_eq!(manager.application, 0x0000_0102, "24 bits of the number");
     assert_eq!(manager.role(), Some(Role::Manager));
-    let other = Source {
-        host: 1,
-        application: 3,
-    };
+    let other = Source { host: 1, application: 3 };
     assert_eq!(other.role(), None);
 }
 
@@ -90,20 +77,11 @@ fn malformed_messages_are_errors() {
     let (major, minor) = (2, 5);
     let other = parse(b"RTPS\x02\x05\x00\x00\x0A\x4D\x00\x01\x00\x00\x07\x01");
     assert_eq!(other.err(), Some(Malformed::Version { major, minor }));
-    assert_eq!(
-        parse(&header[..15]).err(),
-        Some(Malformed::Truncated { offset: 12 })
-    );
+    assert_eq!(parse(&header[..15]).err(), Some(Malformed::Truncated { offset: 12 }));
     // A length beyond the datagram, a head that is cut, an empty submessage.
-    assert_eq!(
-        first(&[7, 1, 25, 0]),
-        Err(Malformed::Overrun { offset: 16 })
-    );
+    assert_eq!(first(&[7, 1, 25, 0]), Err(Malformed::Overrun { offset: 16 }));
     assert_eq!(first(&[7, 1]), Err(Malformed::Truncated { offset: 18 }));
-    assert_eq!(
-        first(&[3, 1, 0, 0]),
-        Err(Malformed::Truncated { offset: 20 })
-    );
+    assert_eq!(first(&[3, 1, 0, 0]), Err(Malformed::Truncated { offset: 20 }));
     // First 5 and last 3; first 0 and last 0 of a writer without samples.
     let mut heartbeat = [0; 28];
     heartbeat[..4].copy_from_slice(&[7, 1, 24, 0]);
@@ -134,12 +112,7 @@ fn spans_that_orte_takes_for_infinite() {
         let value = [seconds.to_le_bytes(), [0; 4]].concat();
         let (id, is_little_endian) = (2, true);
         let value = value.as_slice();
-        span(&Parameter {
-            id,
-            value,
-            is_little_endian,
-        })
-        .unwrap()
+        span(&Parameter { id, value, is_little_endian }).unwrap()
     };
     assert_eq!(span_of(30), Duration::from_s(30));
     assert!(span_of(-1).is_infinite() && span_of(i32::MAX).is_infinite());

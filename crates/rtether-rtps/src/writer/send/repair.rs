@@ -91,20 +91,13 @@ impl Writer {
         let found = self.cache.get(sequence).filter(|_| sequence >= start);
         let Some(change) = found.filter(|change| proxy.wants(change)) else {
             // What it is not owed, and what is gone, each in a GAP of its own.
-            let next = if sequence < start {
-                start
-            } else {
-                next_wanted(&self.cache, proxy, sequence)
-            };
+            let next =
+                if sequence < start { start } else { next_wanted(&self.cache, proxy, sequence) };
             if proxy.is_reliable() && !message.gap(&gap(reader, self.entity, sequence, next)) {
                 return Step::Full;
             }
             proxy.on_sent(SequenceNumber(next.0 - 1));
-            return if proxy.is_reliable() {
-                Step::Sent
-            } else {
-                Step::Again
-            };
+            return if proxy.is_reliable() { Step::Sent } else { Step::Again };
         };
         let inline = inline_qos(change, self.qos.lifespan);
         if is_fragmented(change, &inline, sending) {

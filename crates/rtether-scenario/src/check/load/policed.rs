@@ -53,20 +53,12 @@ pub(super) struct Way<'w> {
 
 impl<'p> Policed<'p> {
     pub(super) fn new(plant: &'p Plant, routing: &Routing) -> Self {
-        let mut found = Self {
-            plant,
-            parts: BTreeMap::new(),
-        };
+        let mut found = Self { plant, parts: BTreeMap::new() };
         let is_policed = |kind: &NodeKind| match kind {
             NodeKind::Switch(switch) => switch.has_ingress(),
             NodeKind::EndStation(_) | NodeKind::Hub(_) => false,
         };
-        if !plant
-            .network
-            .nodes
-            .iter()
-            .any(|node| is_policed(&node.kind))
-        {
+        if !plant.network.nodes.iter().any(|node| is_policed(&node.kind)) {
             return found;
         }
         for _ in 0..ROUNDS {

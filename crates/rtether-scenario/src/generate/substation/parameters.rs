@@ -105,14 +105,9 @@ impl Values<'_, '_, '_> {
             let span = entry.value.span;
             let label = "the stream runs over UDP";
             let code = &codes::PAYLOAD_TOO_LARGE;
-            self.reader
-                .report(Diagnostic::new(code, title, span, label));
+            self.reader.report(Diagnostic::new(code, title, span, label));
         }
-        Contract {
-            period: self.interval(rate),
-            payload,
-            deadline,
-        }
+        Contract { period: self.interval(rate), payload, deadline }
     }
 }
 
@@ -173,14 +168,8 @@ fn files(values: &mut Values<'_, '_, '_>) -> Option<Files> {
     for (key, fits) in [
         ("file_size", size > Bytes::ZERO),
         ("file_every", every > Duration::ZERO),
-        (
-            "segment",
-            tcp.segment > Bytes::ZERO && tcp.segment <= Encapsulation::Tcp.max_payload(),
-        ),
-        (
-            "window",
-            tcp.window >= tcp.segment && tcp.window <= Bytes::new(1 << 30),
-        ),
+        ("segment", tcp.segment > Bytes::ZERO && tcp.segment <= Encapsulation::Tcp.max_payload()),
+        ("window", tcp.window >= tcp.segment && tcp.window <= Bytes::new(1 << 30)),
     ] {
         let Some(entry) = values.fields.get(key).filter(|_| !fits) else {
             continue;
@@ -193,9 +182,7 @@ fn files(values: &mut Values<'_, '_, '_>) -> Option<Files> {
         let title = format!("`{key}` must be {rule}");
         let label = "of the file transfers";
         let code = &codes::VALUE_OUT_OF_RANGE;
-        values
-            .reader
-            .report(Diagnostic::new(code, title, span, label));
+        values.reader.report(Diagnostic::new(code, title, span, label));
     }
     let files = Files {
         size,

@@ -154,10 +154,7 @@ pub(crate) static ACCESS: Section = Section {
     ],
 };
 
-const CONTROL_FRAME: Kind = Kind::Count {
-    min: 1,
-    max: 1_000_000_000_000,
-};
+const CONTROL_FRAME: Kind = Kind::Count { min: 1, max: 1_000_000_000_000 };
 
 pub(crate) static SLOT: Section = Section {
     name: "slot",
@@ -165,13 +162,7 @@ pub(crate) static SLOT: Section = Section {
     description: "A time slot, in which its station sends at most one frame.",
     keys: &[
         key("node", Kind::Name("node"), Required, "plc1", "Its station."),
-        key(
-            "at",
-            TIME,
-            Required,
-            "200 us",
-            "From the start of the cycle to that of the slot.",
-        ),
+        key("at", TIME, Required, "200 us", "From the start of the cycle to that of the slot."),
         key(
             "size",
             SIZE,
@@ -186,13 +177,7 @@ pub(crate) static SLOT: Section = Section {
             "2",
             "The slot counts in one of this many cycles; others may use it in the rest.",
         ),
-        key(
-            "turn",
-            CYCLES,
-            Default("1"),
-            "2",
-            "In which of these, from 1.",
-        ),
+        key("turn", CYCLES, Default("1"), "2", "In which of these, from 1."),
     ],
 };
 
@@ -209,13 +194,7 @@ pub(crate) static SYNCHRONOUS: Section = Section {
             "128 B",
             "Largest frame, from addresses to FCS; the largest real-time one of the station if not given.",
         ),
-        key(
-            "every",
-            CYCLES,
-            Default("1"),
-            "2",
-            "It is sent once in this many cycles.",
-        ),
+        key("every", CYCLES, Default("1"), "2", "It is sent once in this many cycles."),
     ],
 };
 
@@ -225,13 +204,7 @@ pub(crate) static RESERVATION: Section = Section {
     description: "Time that a station has in each cycle.",
     keys: &[
         key("node", Kind::Name("node"), Required, "plc1", "The station."),
-        key(
-            "time",
-            TIME,
-            Required,
-            "2 ms",
-            "For its real-time frames, with the gap behind each.",
-        ),
+        key("time", TIME, Required, "2 ms", "For its real-time frames, with the gap behind each."),
     ],
 };
 

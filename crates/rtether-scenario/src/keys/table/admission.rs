@@ -24,20 +24,14 @@ pub(crate) static ADMISSION: Section = Section {
         ),
         key(
             "channels",
-            Kind::Count {
-                min: 1,
-                max: 100_000,
-            },
+            Kind::Count { min: 1, max: 100_000 },
             Default("1000"),
             "64",
             "Channels that the manager keeps, those not decided yet included.",
         ),
         key(
             "accepts",
-            Kind::Count {
-                min: 1,
-                max: 100_000,
-            },
+            Kind::Count { min: 1, max: 100_000 },
             Default("1000"),
             "16",
             "Channels that a station consents to as a listener.",

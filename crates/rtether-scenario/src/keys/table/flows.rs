@@ -9,24 +9,13 @@ use super::{
     key, memory, word,
 };
 
-pub(crate) static DELIVERY: Words<Delivery> = Words::new(
-    "delivery",
-    &[
-        ("unicast", Delivery::Unicast),
-        ("multicast", Delivery::Multicast),
-    ],
-);
+pub(crate) static DELIVERY: Words<Delivery> =
+    Words::new("delivery", &[("unicast", Delivery::Unicast), ("multicast", Delivery::Multicast)]);
 
-const PORT: Kind = Kind::Count {
-    min: 0,
-    max: 65_535,
-};
+const PORT: Kind = Kind::Count { min: 0, max: 65_535 };
 
 const fn rtps(version: RtpsVersion, is_reliable: bool) -> Encapsulation {
-    Encapsulation::Rtps {
-        version,
-        is_reliable,
-    }
+    Encapsulation::Rtps { version, is_reliable }
 }
 
 pub(crate) static OVER: Words<Encapsulation> = Words::new(
@@ -72,10 +61,7 @@ pub(crate) static KIND: Words<Release> = Words::new(
 /// Phases with a name, of a flow and of all streams of a substation.
 pub(crate) static PHASE: Words<Phase> = Words::new(
     "phase",
-    &[
-        ("random", Phase::Random),
-        ("synchronized", Phase::Fixed(Duration::ZERO)),
-    ],
+    &[("random", Phase::Random), ("synchronized", Phase::Fixed(Duration::ZERO))],
 );
 
 pub(crate) static FLOW: Section = Section {
@@ -98,13 +84,7 @@ pub(crate) static FLOW: Section = Section {
             "opens the valve of tank 2",
             "What the flow is for, in one line of at most 200 characters; reports show it.",
         ),
-        key(
-            "from",
-            Kind::Name("node"),
-            Required,
-            "plc1",
-            "End station that sends.",
-        ),
+        key("from", Kind::Name("node"), Required, "plc1", "End station that sends."),
         key(
             "to",
             Kind::Any(&[Kind::Name("node"), Kind::Values(&Kind::Name("node"))]),
@@ -146,13 +126,7 @@ pub(crate) static FLOW: Section = Section {
             "64 B",
             "Octets of a message: up to 65507 B over UDP, in as many fragments as it takes, 16 MB over TCP and RTPS, one frame otherwise. Needed but for bulk transfers.",
         ),
-        key(
-            "period",
-            TIME,
-            Optional,
-            "2 ms",
-            "Periodic: time between two releases.",
-        ),
+        key("period", TIME, Optional, "2 ms", "Periodic: time between two releases."),
         key(
             "rate",
             Kind::Any(&[PACKET_RATE, BIT_RATE]),
@@ -190,10 +164,7 @@ pub(crate) static FLOW: Section = Section {
         ),
         key(
             "burst",
-            Kind::Count {
-                min: 1,
-                max: 10_000,
-            },
+            Kind::Count { min: 1, max: 10_000 },
             Default("1"),
             "3",
             "Sporadic: packets released together.",
@@ -219,13 +190,7 @@ pub(crate) static FLOW: Section = Section {
             "6",
             "Priority in the tag of IEEE 802.1Q. Frames are sent untagged if neither `pcp` nor `vlan` is given.",
         ),
-        key(
-            "vlan",
-            Kind::Count { min: 1, max: 4094 },
-            Optional,
-            "10",
-            "VLAN in the tag.",
-        ),
+        key("vlan", Kind::Count { min: 1, max: 4094 }, Optional, "10", "VLAN in the tag."),
         key(
             "dscp",
             Kind::Count { min: 0, max: 63 },
@@ -240,27 +205,9 @@ pub(crate) static FLOW: Section = Section {
             "5000",
             "Destination port over UDP and TCP, by which rules recognize its frames; answers and acknowledgments come from it. A port from 49152 on, by the number of the flow, if not given.",
         ),
-        key(
-            "source_port",
-            PORT,
-            Optional,
-            "5001",
-            "Source port over UDP and TCP, likewise.",
-        ),
-        key(
-            "start",
-            TIME,
-            Default("0 s"),
-            "2 s",
-            "No frame is released before this time.",
-        ),
-        key(
-            "stop",
-            TIME,
-            Optional,
-            "8 s",
-            "No frame is released from this time on.",
-        ),
+        key("source_port", PORT, Optional, "5001", "Source port over UDP and TCP, likewise."),
+        key("start", TIME, Default("0 s"), "2 s", "No frame is released before this time."),
+        key("stop", TIME, Optional, "8 s", "No frame is released from this time on."),
         memory(
             "gap",
             TIME,
@@ -326,13 +273,7 @@ pub(crate) static REPLY: Section = Section {
     description: "Answer of a listener, with the headers and the tag of the request.",
     keys: &[
         key("size", SIZE, Required, "60 B", "Octets of the answer."),
-        key(
-            "after",
-            TIME,
-            Default("0 us"),
-            "100 us",
-            "Time the listener's application takes.",
-        ),
+        key("after", TIME, Default("0 us"), "100 us", "Time the listener's application takes."),
     ],
 };
 
@@ -341,20 +282,8 @@ pub(crate) static TCP: Section = Section {
     noun: "tcp parameters",
     description: "What is tunable of TCP. The defaults are those of Linux, with a window of 65535 B.",
     keys: &[
-        key(
-            "segment",
-            SIZE,
-            Default("1460 B"),
-            "1460 B",
-            "Maximum segment size.",
-        ),
-        key(
-            "window",
-            SIZE,
-            Default("65535 B"),
-            "7300 B",
-            "Receive window, at least one segment.",
-        ),
+        key("segment", SIZE, Default("1460 B"), "1460 B", "Maximum segment size."),
+        key("window", SIZE, Default("65535 B"), "7300 B", "Receive window, at least one segment."),
         key(
             "initial_window",
             Kind::Count { min: 1, max: 1000 },
@@ -369,20 +298,8 @@ pub(crate) static TCP: Section = Section {
             "2",
             "Number of segments per acknowledgment.",
         ),
-        key(
-            "ack_delay",
-            TIME,
-            Default("40 ms"),
-            "40 ms",
-            "Longest delay of an acknowledgement.",
-        ),
-        key(
-            "min_rto",
-            TIME,
-            Default("200 ms"),
-            "200 ms",
-            "Smallest retransmission timeout.",
-        ),
+        key("ack_delay", TIME, Default("40 ms"), "40 ms", "Longest delay of an acknowledgement."),
+        key("min_rto", TIME, Default("200 ms"), "200 ms", "Smallest retransmission timeout."),
     ],
 };
 
@@ -391,13 +308,7 @@ pub(crate) static BULK_TRANSFER: Section = Section {
     noun: "a transfer",
     description: "One file.",
     keys: &[
-        key(
-            "at",
-            TIME,
-            Required,
-            "2 s",
-            "Time of the request, from the start of the run.",
-        ),
+        key("at", TIME, Required, "2 s", "Time of the request, from the start of the run."),
         key("size", SIZE, Required, "1 MB", "Octets."),
     ],
 };

@@ -2,13 +2,7 @@
 
 use super::{Key, Kind, Optional, Words, key};
 
-const PORTS: Kind = Kind::Any(&[
-    Kind::Count {
-        min: 0,
-        max: 65_535,
-    },
-    Kind::Text,
-]);
+const PORTS: Kind = Kind::Any(&[Kind::Count { min: 0, max: 65_535 }, Kind::Text]);
 const PROTOCOLS: Kind = Kind::Any(&[Kind::Word(&PROTOCOL), Kind::Count { min: 0, max: 255 }]);
 
 /// Numbers of protocols above IP.
@@ -23,34 +17,14 @@ pub(super) const DSCP: Key = key(
     "Differentiated services code point.",
 );
 
-pub(super) const PROTOCOL_KEY: Key = key(
-    PROTOCOL.key,
-    PROTOCOLS,
-    Optional,
-    "udp",
-    "Protocol above IP, by name or number.",
-);
+pub(super) const PROTOCOL_KEY: Key =
+    key(PROTOCOL.key, PROTOCOLS, Optional, "udp", "Protocol above IP, by name or number.");
 
-pub(super) const PORT_RANGE: Key = key(
-    "port",
-    PORTS,
-    Optional,
-    "5000",
-    "Destination port, or a range such as `5000-5010`.",
-);
+pub(super) const PORT_RANGE: Key =
+    key("port", PORTS, Optional, "5000", "Destination port, or a range such as `5000-5010`.");
 
-pub(super) const SOURCE_PORT: Key = key(
-    "source_port",
-    PORTS,
-    Optional,
-    "5000",
-    "Source port, or a range.",
-);
+pub(super) const SOURCE_PORT: Key =
+    key("source_port", PORTS, Optional, "5000", "Source port, or a range.");
 
-pub(super) const ETHERTYPE: Key = key(
-    "ethertype",
-    Kind::Text,
-    Optional,
-    "0x88b8",
-    "EtherType, in hexadecimal.",
-);
+pub(super) const ETHERTYPE: Key =
+    key("ethertype", Kind::Text, Optional, "0x88b8", "EtherType, in hexadecimal.");

@@ -24,13 +24,7 @@ pub(crate) static INGRESS: Section = Section {
     noun: "a rule",
     description: "Matches a frame that has every field named and a fitting value there. One without `mark`, `mark_dscp` and `police` lets frames pass as they are, and keeps them from later rules.",
     keys: &[
-        key(
-            "from",
-            STATIONS,
-            Optional,
-            "pc1",
-            "Sending station, or a list of them.",
-        ),
+        key("from", STATIONS, Optional, "pc1", "Sending station, or a list of them."),
         key(
             "to",
             STATIONS,

@@ -11,10 +11,7 @@ use super::{Default, Kind, Optional, Required, Section, TIME, Words, choice, key
 /// Number of a queue.
 const QUEUE: Kind = Kind::Count { min: 0, max: 7 };
 /// Capacity of a queue in frames.
-pub(super) const FRAMES: Kind = Kind::Count {
-    min: 1,
-    max: 10_000_000,
-};
+pub(super) const FRAMES: Kind = Kind::Count { min: 1, max: 10_000_000 };
 const FRAMES_EACH: Kind = Kind::Any(&[FRAMES, Kind::Values(&FRAMES)]);
 const SPAN_OR_NEVER: Kind = Kind::Any(&[TIME, Kind::Word(&IDLE_RELEASE)]);
 /// Idle releases with a name.
@@ -32,13 +29,8 @@ pub(crate) static RECEIVE_SELECTION: Words<Option<ReceiveSelection>> = Words::ne
     ],
 );
 
-pub(crate) static LOW_TURN: Words<LowTurn> = Words::new(
-    "low_turn",
-    &[
-        ("all", LowTurn::AllQueues),
-        ("below-top", LowTurn::BelowTop),
-    ],
-);
+pub(crate) static LOW_TURN: Words<LowTurn> =
+    Words::new("low_turn", &[("all", LowTurn::AllQueues), ("below-top", LowTurn::BelowTop)]);
 
 /// Transmit strategies with their defaults; the number of rings is always given.
 pub(crate) static STRATEGY: Words<TransmitStrategy> = Words::new(
@@ -48,19 +40,13 @@ pub(crate) static STRATEGY: Words<TransmitStrategy> = Words::new(
         ("moderate", TransmitStrategy::MODERATE),
         ("strict", TransmitStrategy::STRICT),
         ("rings", TransmitStrategy::Rings { count: 1 }),
-        (
-            "select",
-            TransmitStrategy::Selection(Selection::StrictPriority),
-        ),
+        ("select", TransmitStrategy::Selection(Selection::StrictPriority)),
     ],
 );
 
 pub(crate) static EMPTY: Words<RingEmpty> = Words::new(
     "empty",
-    &[
-        ("idle", RingEmpty::NoneWaitingOrSending),
-        ("none-waiting", RingEmpty::NoneWaiting),
-    ],
+    &[("idle", RingEmpty::NoneWaitingOrSending), ("none-waiting", RingEmpty::NoneWaiting)],
 );
 
 pub(crate) static PRIORITIES: Section = Section {
@@ -68,13 +54,7 @@ pub(crate) static PRIORITIES: Section = Section {
     noun: "priorities",
     description: "Which queue a frame uses: that of the priority in its tag, else that of the first header rule that matches, else that of untagged frames. A higher number is more urgent; queues count from 0. Without `priorities` there are two queues, and priorities 4 to 7 use the higher one.",
     keys: &[
-        key(
-            "queues",
-            Kind::Count { min: 1, max: 8 },
-            Default("2"),
-            "2",
-            "Number of queues.",
-        ),
+        key("queues", Kind::Count { min: 1, max: 8 }, Default("2"), "2", "Number of queues."),
         key(
             "pcp_map",
             Kind::Values(&QUEUE),
@@ -116,20 +96,8 @@ pub(crate) static RULE: Section = Section {
         PROTOCOL_KEY,
         PORT_RANGE,
         SOURCE_PORT,
-        key(
-            "from",
-            Kind::Text,
-            Optional,
-            "10.0.0.0/8",
-            "Source address, or its upper bits.",
-        ),
-        key(
-            "to",
-            Kind::Text,
-            Optional,
-            "10.0.0.7",
-            "Destination address, or its upper bits.",
-        ),
+        key("from", Kind::Text, Optional, "10.0.0.0/8", "Source address, or its upper bits."),
+        key("to", Kind::Text, Optional, "10.0.0.7", "Destination address, or its upper bits."),
         ETHERTYPE,
     ],
 };
@@ -161,10 +129,7 @@ pub(crate) static RECEIVE_QUEUES: Section = Section {
         ),
         key(
             "picks",
-            Kind::Count {
-                min: 1,
-                max: 1_000_000,
-            },
+            Kind::Count { min: 1, max: 1_000_000 },
             Default("8"),
             "8",
             "`promoting`: frames between two promotions.",
@@ -203,13 +168,7 @@ pub(crate) static TRANSMIT_QUEUES: Section = Section {
         WEIGHTS,
         QUANTA,
         IDLE_SLOPES,
-        key(
-            "ring",
-            FRAMES,
-            Default("16"),
-            "16",
-            "Descriptors of each ring.",
-        ),
+        key("ring", FRAMES, Default("16"), "16", "Descriptors of each ring."),
         memory(
             "limit",
             FRAMES_EACH,

@@ -37,9 +37,7 @@ pub(crate) static SELECTION: Words<Selected> = Words::new(
         ("fcfs", Selected::Alone(Selection::Fcfs)),
         (
             "wrr",
-            Selected::PerQueue("weights", |weights| Selection::Wrr {
-                weights: narrow(weights),
-            }),
+            Selected::PerQueue("weights", |weights| Selection::Wrr { weights: narrow(weights) }),
         ),
         (
             "strict+wrr",
@@ -65,10 +63,7 @@ pub(crate) static SELECTION: Words<Selected> = Words::new(
 
 pub(super) const QUANTA: Key = key(
     "quanta",
-    Kind::Values(&Kind::Count {
-        min: 64,
-        max: 65_535,
-    }),
+    Kind::Values(&Kind::Count { min: 64, max: 65_535 }),
     Optional,
     "[1522, 1522, 3044, 6088]",
     "Octets per round of each queue, from queue 0; frames count from addresses to FCS. Needed for `drr`.",
@@ -149,27 +144,17 @@ pub(crate) static ADDRESSES: Words<AddressTable> = Words::new(
     "addresses",
     &[
         ("static", AddressTable::Static),
-        (
-            "learning",
-            AddressTable::Learning {
-                aging: Duration::from_secs(300),
-            },
-        ),
+        ("learning", AddressTable::Learning { aging: Duration::from_secs(300) }),
     ],
 );
 
 pub(crate) static MULTICAST: Words<MulticastForwarding> = Words::new(
     "multicast",
-    &[
-        ("managed", MulticastForwarding::Managed),
-        ("unmanaged", MulticastForwarding::Unmanaged),
-    ],
+    &[("managed", MulticastForwarding::Managed), ("unmanaged", MulticastForwarding::Unmanaged)],
 );
 
-pub(crate) static TAGGING: Words<TagHandling> = Words::new(
-    "tags",
-    &[("keep", TagHandling::Keep), ("strip", TagHandling::Strip)],
-);
+pub(crate) static TAGGING: Words<TagHandling> =
+    Words::new("tags", &[("keep", TagHandling::Keep), ("strip", TagHandling::Strip)]);
 
 /// VLANs of a trunk that are not listed.
 #[derive(Clone, Copy)]
@@ -180,17 +165,12 @@ pub(crate) enum Unlisted {
     Registered,
 }
 
-pub(crate) static TRUNK: Words<Unlisted> = Words::new(
-    "trunk",
-    &[("all", Unlisted::All), ("registered", Unlisted::Registered)],
-);
+pub(crate) static TRUNK: Words<Unlisted> =
+    Words::new("trunk", &[("all", Unlisted::All), ("registered", Unlisted::Registered)]);
 
 pub(crate) static BACKOFF: Words<Backoff> = Words::new(
     "backoff",
-    &[
-        ("standard", Backoff::Standard),
-        ("upper-end-included", Backoff::UpperEndIncluded),
-    ],
+    &[("standard", Backoff::Standard), ("upper-end-included", Backoff::UpperEndIncluded)],
 );
 
 pub(crate) static DUPLEX: Words<Duplex> =
@@ -216,13 +196,7 @@ pub(crate) static SWITCH: Section = Section {
     noun: "a switch",
     description: "A bridge in the sense of IEEE 802.1Q. Ports count from 1.",
     keys: &[
-        key(
-            "ports",
-            Kind::Count { min: 1, max: 1024 },
-            Required,
-            "8",
-            "Number of ports.",
-        ),
+        key("ports", Kind::Count { min: 1, max: 1024 }, Required, "8", "Number of ports."),
         key(
             "latency",
             Kind::Any(&[TIME, Kind::TimeRange, Kind::One(&UNKNOWN)]),
@@ -349,10 +323,7 @@ pub(crate) static PORT: Section = Section {
         ),
         key(
             TRUNK.key,
-            Kind::Any(&[
-                Kind::Word(&TRUNK),
-                Kind::Values(&Kind::Count { min: 1, max: 4094 }),
-            ]),
+            Kind::Any(&[Kind::Word(&TRUNK), Kind::Values(&Kind::Count { min: 1, max: 4094 })]),
             Optional,
             "[10, 20]",
             "Member of these VLANs, or of all, tagged; or of those `registered`, as GVRP or MVRP end up with: what ports behind it are members of (`access`, listed in `trunk`, `native`), and what stations behind it send and receive with a tag.",
@@ -400,13 +371,7 @@ pub(crate) static ROUTER: Section = Section {
     noun: "a router",
     description: "Forwards between networks: it stores every packet, decides about one after the other, and hands it to an egress port. It floods nothing, and keeps tags. Ports count from 1.",
     keys: &[
-        key(
-            "ports",
-            Kind::Count { min: 1, max: 1024 },
-            Required,
-            "2",
-            "Number of ports.",
-        ),
+        key("ports", Kind::Count { min: 1, max: 1024 }, Required, "2", "Number of ports."),
         key(
             "cost",
             Kind::Any(&[TIME, Kind::TimeRange, Kind::One(&UNKNOWN)]),
@@ -423,10 +388,7 @@ pub(crate) static ROUTER: Section = Section {
         ),
         memory(
             "queue",
-            Kind::Count {
-                min: 0,
-                max: 1_000_000,
-            },
+            Kind::Count { min: 0, max: 1_000_000 },
             Default("1000"),
             "64",
             "Packets that may wait for the processor; further ones are dropped.",
@@ -437,11 +399,7 @@ pub(crate) static ROUTER: Section = Section {
         OFFERED_DUPLEX,
         QUEUES,
         PCP_MAP,
-        choice(
-            &SELECTION,
-            "strict",
-            "Which queue of a port sends next, as at a switch.",
-        ),
+        choice(&SELECTION, "strict", "Which queue of a port sends next, as at a switch."),
         WEIGHTS,
         QUANTA,
         IDLE_SLOPES,
@@ -456,13 +414,7 @@ pub(crate) static HUB: Section = Section {
     noun: "a hub",
     description: "A repeater: what one port receives all others send. Its stations, and those of the hubs it is linked to, share one collision domain, with CSMA/CD unless `access` says otherwise. Ports count from 1.",
     keys: &[
-        key(
-            "ports",
-            Kind::Count { min: 1, max: 1024 },
-            Required,
-            "8",
-            "Number of ports.",
-        ),
+        key("ports", Kind::Count { min: 1, max: 1024 }, Required, "8", "Number of ports."),
         key(
             "rate",
             BIT_RATE,
@@ -524,13 +476,7 @@ pub(crate) static LINK: Section = Section {
             "20 m",
             "Length of the cable, 5 ns a metre.",
         ),
-        key(
-            "propagation",
-            TIME,
-            Optional,
-            "100 ns",
-            "Propagation delay, instead of the length.",
-        ),
+        key("propagation", TIME, Optional, "100 ns", "Propagation delay, instead of the length."),
         key(
             "errors",
             RATIO,

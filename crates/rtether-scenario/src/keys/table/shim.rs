@@ -25,26 +25,17 @@ pub(crate) static SHIM_SECTIONS: &[&Section] = &[
     &DETECTOR,
 ];
 
-pub(crate) static BACKEND: Words<Backend> = Words::new(
-    "backend",
-    &[("user", Backend::User), ("kernel", Backend::Kernel)],
-);
+pub(crate) static BACKEND: Words<Backend> =
+    Words::new("backend", &[("user", Backend::User), ("kernel", Backend::Kernel)]);
 
-pub(crate) static WAITING: Words<Waiting> = Words::new(
-    "waiting",
-    &[("block", Waiting::Block), ("spin", Waiting::Spin)],
-);
+pub(crate) static WAITING: Words<Waiting> =
+    Words::new("waiting", &[("block", Waiting::Block), ("spin", Waiting::Spin)]);
 
 pub(crate) static SIGNAL_FROM: Words<Signal> = Words::new(
     "from",
     &[
         ("port", Signal::Port),
-        (
-            "driver",
-            Signal::DriverCollisions {
-                every: Duration::from_ms(1),
-            },
-        ),
+        ("driver", Signal::DriverCollisions { every: Duration::from_ms(1) }),
         ("reports", Signal::Reports),
     ],
 );

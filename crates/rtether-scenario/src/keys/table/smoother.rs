@@ -26,13 +26,8 @@ pub(crate) static MODE: Words<Mode> = Words::new(
 pub(crate) static CLASSIFY: Words<Rule> =
     Words::new("classify", &[("tos", Rule::LINUX), ("udp", Rule::NT)]);
 
-pub(crate) static DOUBLING: Words<Doubling> = Words::new(
-    "doubling",
-    &[
-        ("per-report", Doubling::PerReport),
-        ("per-call", Doubling::PerCall),
-    ],
-);
+pub(crate) static DOUBLING: Words<Doubling> =
+    Words::new("doubling", &[("per-report", Doubling::PerReport), ("per-call", Doubling::PerCall)]);
 
 /// Kinds of detectors.
 #[derive(Clone, Copy)]
@@ -89,13 +84,7 @@ pub(crate) static SMOOTHER: Section = Section {
             "1000",
             "Real-time packets that may wait.",
         ),
-        memory(
-            "bulk_limit",
-            FRAMES,
-            Default("1000"),
-            "1000",
-            "Bulk packets that may wait.",
-        ),
+        memory("bulk_limit", FRAMES, Default("1000"), "1000", "Bulk packets that may wait."),
         key(
             "depth",
             SIZE,
@@ -180,10 +169,7 @@ pub(crate) static SMOOTHER: Section = Section {
         ),
         key(
             "growth_percent",
-            Kind::Count {
-                min: 100,
-                max: 1000,
-            },
+            Kind::Count { min: 100, max: 1000 },
             Optional,
             "150",
             "`himd`, `slow-start`, `linear`, `rtether`: the longer period after congestion in per cent of the one before; 200 if not given, 150 for `rtether`.",

@@ -11,13 +11,8 @@ use super::{
     key, memory, word,
 };
 
-pub(crate) static SERVERS: Words<Servers> = Words::new(
-    "servers",
-    &[
-        ("shared", Servers::Shared),
-        ("per-direction", Servers::PerDirection),
-    ],
-);
+pub(crate) static SERVERS: Words<Servers> =
+    Words::new("servers", &[("shared", Servers::Shared), ("per-direction", Servers::PerDirection)]);
 
 pub(crate) static STACK: Section = Section {
     name: "stack",
@@ -59,20 +54,8 @@ pub(crate) static STACK: Section = Section {
             "101 us",
             "A packet that is not TCP. Needs `segment` and `acknowledgement`.",
         ),
-        key(
-            "segment",
-            COST,
-            Optional,
-            "50 us",
-            "A TCP segment with data.",
-        ),
-        key(
-            "acknowledgement",
-            COST,
-            Optional,
-            "25 us",
-            "A TCP segment without data.",
-        ),
+        key("segment", COST, Optional, "50 us", "A TCP segment with data."),
+        key("acknowledgement", COST, Optional, "25 us", "A TCP segment without data."),
         key(
             "interface",
             COST,
@@ -80,11 +63,7 @@ pub(crate) static STACK: Section = Section {
             "2 us",
             "Delay of the network interface, each way; it does not occupy the processor.",
         ),
-        choice(
-            &SERVERS,
-            "shared",
-            "One processor for both directions, or one for each.",
-        ),
+        choice(&SERVERS, "shared", "One processor for both directions, or one for each."),
         key(
             "jitter",
             Kind::Any(&[TIME, Kind::One(&JITTER)]),
@@ -101,10 +80,7 @@ pub(crate) static STACK: Section = Section {
         ),
         memory(
             "stack_queue",
-            Kind::Count {
-                min: 1,
-                max: 10_000_000,
-            },
+            Kind::Count { min: 1, max: 10_000_000 },
             Default("1000"),
             "1000",
             "Packets that may wait for the stack, both directions together; more are dropped.",
@@ -200,10 +176,8 @@ pub(crate) static STATION_SELECTION: Words<bool> =
     Words::new("selection", &[("fcfs", false), ("edf", true)]);
 
 /// How a station is in two networks.
-pub(crate) static REDUNDANCY: Words<Redundancy> = Words::new(
-    "redundancy",
-    &[("prp", Redundancy::Prp), ("afdx", Redundancy::Afdx)],
-);
+pub(crate) static REDUNDANCY: Words<Redundancy> =
+    Words::new("redundancy", &[("prp", Redundancy::Prp), ("afdx", Redundancy::Afdx)]);
 
 /// Whether messages go first.
 pub(crate) static ORDER: Words<bool> =
@@ -277,13 +251,7 @@ pub(crate) static JITTER: Section = Section {
     noun: "a jitter",
     description: "Distribution of the everyday jitter of a stack: uniform from zero to `max`, or with `mean` exponential and cut at `max`; or as it was measured, with `quantiles`, or with `send` and `receive`. `rtether calibrate` writes such tables.",
     keys: &[
-        key(
-            "max",
-            TIME,
-            Optional,
-            "100 us",
-            "Largest addition. Required without a table.",
-        ),
+        key("max", TIME, Optional, "100 us", "Largest addition. Required without a table."),
         key(
             "mean",
             TIME,
@@ -327,13 +295,7 @@ pub(crate) static QUANTILE: Section = Section {
             "99 %",
             "Share of packets with at most this addition, in whole parts of a million. Each is larger than the one before.",
         ),
-        key(
-            "add",
-            TIME,
-            Required,
-            "5 us",
-            "The addition. None is smaller than the one before.",
-        ),
+        key("add", TIME, Required, "5 us", "The addition. None is smaller than the one before."),
     ],
 };
 
@@ -349,13 +311,7 @@ pub(crate) static OUTLIERS: Section = Section {
             "100 ppm",
             "Share of packets that are hit, in whole parts of a million.",
         ),
-        key(
-            "delay",
-            Kind::TimeRange,
-            Required,
-            "1 ms .. 5 ms",
-            "Uniform between two times.",
-        ),
+        key("delay", Kind::TimeRange, Required, "1 ms .. 5 ms", "Uniform between two times."),
     ],
 };
 
@@ -373,10 +329,7 @@ pub(crate) static NODE: Section = Section {
         ),
         memory(
             "stack_queue",
-            Kind::Count {
-                min: 1,
-                max: 10_000_000,
-            },
+            Kind::Count { min: 1, max: 10_000_000 },
             Optional,
             "1000",
             "Packets that may wait for the stack, instead of those of its `stack`.",

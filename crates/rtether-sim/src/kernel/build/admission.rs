@@ -25,9 +25,7 @@ pub(super) fn add(
     };
     let first = u32::try_from(flows.len()).map_err(|_| BuildError::TooLarge)?;
     let nodes = network.iter_nodes().map(|(id, _)| id);
-    let stations: Vec<NodeId> = nodes
-        .filter(|&node| numbers.station(node).is_some())
-        .collect();
+    let stations: Vec<NodeId> = nodes.filter(|&node| numbers.station(node).is_some()).collect();
     let mut state = AdmissionState::new(config, network, &stations, first);
     for (index, flow) in (0..first).zip(flows.iter()) {
         if !flow.asks(network) {
@@ -38,9 +36,7 @@ pub(super) fn add(
         let (talker, contract) = talker
             .zip(contract)
             .filter(|_| flow.talker != config.manager && !flow.listeners.contains(&config.manager))
-            .ok_or_else(|| BuildError::Channel {
-                flow: flow.name.clone(),
-            })?;
+            .ok_or_else(|| BuildError::Channel { flow: flow.name.clone() })?;
         state.add(index, talker, contract, flow.stop);
     }
     for node in stations {

@@ -47,24 +47,14 @@ pub(super) fn build_media(
         {
             let hubs = joined_hubs(network, routing, node);
             placed.extend(&hubs);
-            let builder = Builder {
-                network,
-                routing,
-                numbers,
-                config,
-            };
+            let builder = Builder { network, routing, numbers, config };
             builder.add_domain(&mut media, hub, &hubs)?;
         }
     }
     for (id, link) in network.iter_links() {
         let has_hub = link.ends.iter().any(|end| network.hub(end.node).is_some());
         if network.is_half_duplex(link) && !link.standby && !has_hub {
-            let builder = Builder {
-                network,
-                routing,
-                numbers,
-                config,
-            };
+            let builder = Builder { network, routing, numbers, config };
             builder.add_link(&mut media, id)?;
         }
     }
@@ -106,29 +96,20 @@ impl Builder<'_> {
         for &hub in hubs {
             let own = self.network.hub(hub);
             if own.is_some_and(|own| own.rate != first.rate || own.backoff != first.backoff) {
-                return Err(BuildError::MixedHubs {
-                    hub: self.network.node(hub).name.clone(),
-                });
+                return Err(BuildError::MixedHubs { hub: self.network.node(hub).name.clone() });
             }
             for hop in self.routing.hops_from(self.network, hub) {
                 if self.network.hub(hop.ingress.node).is_some() {
                     self.refuse_errors(hop.link, [hub, hop.ingress.node])?;
                 } else {
-                    members.push(Member {
-                        port: hop.ingress,
-                        link: hop.link,
-                        hub: Some(hub),
-                    });
+                    members.push(Member { port: hop.ingress, link: hop.link, hub: Some(hub) });
                 }
             }
         }
         // Order by node and port, independent of the order of hubs.
         members.sort_by_key(|member| member.port);
         let medium = self.medium_of_hubs(first, hubs, &members)?;
-        let hubs = hubs
-            .iter()
-            .map(|&hub| self.hub_state(hub, &members))
-            .collect();
+        let hubs = hubs.iter().map(|&hub| self.hub_state(hub, &members)).collect();
         self.finish(media, medium, hubs, &members)
     }
 
@@ -176,9 +157,7 @@ impl Builder<'_> {
 
     fn hop_towards(&self, from: NodeId, to: NodeId) -> Option<Hop> {
         let egress = self.routing.port_towards(from, to)?;
-        self.routing
-            .hops_from(self.network, from)
-            .find(|hop| hop.egress == egress)
+        self.routing.hops_from(self.network, from).find(|hop| hop.egress == egress)
     }
 
     fn hub_state(&self, hub: NodeId, members: &[Member]) -> HubState {
@@ -198,20 +177,12 @@ impl Builder<'_> {
     /// Adds a half-duplex link: a segment with two stations, each half the cable from its middle.
     fn add_link(&self, media: &mut Media, id: LinkId) -> Result<(), BuildError> {
         let link = &self.network.links[id.index()];
-        let members = link.ends.map(|port| Member {
-            port,
-            link: id,
-            hub: None,
-        });
+        let members = link.ends.map(|port| Member { port, link: id, hub: None });
         let half = link.propagation / 2;
         let rest = link.propagation - half;
         let first = members[0].port;
-        let attached = self.attached(
-            &members,
-            |member| {
-                if member.port == first { half } else { rest }
-            },
-        );
+        let attached =
+            self.attached(&members, |member| if member.port == first { half } else { rest });
         let parameters = parameters(link.rate, Duration::ZERO, Backoff::Standard);
         let medium = Medium::new(&parameters, &attached).map_err(|reason| BuildError::Medium {
             node: self.network.node(first.node).name.clone(),
@@ -249,9 +220,7 @@ impl Builder<'_> {
         for (station, member) in (0u32..).zip(members) {
             self.refuse_cut_through(member.port)?;
             let port = self.numbers.port(member.port);
-            media
-                .attachments
-                .push(Attachment::new(port, domain, station));
+            media.attachments.push(Attachment::new(port, domain, station));
         }
         let end = count(media).map_err(|_| BuildError::TooLarge)?;
         let mut shared = Shared::new(medium, first..end, hubs);
@@ -263,12 +232,10 @@ impl Builder<'_> {
             let Some(domain) = domain.filter(is_own) else {
                 continue;
             };
-            access
-                .check(&domain)
-                .map_err(|problem| BuildError::Access {
-                    hub: self.network.node(access.hub).name.clone(),
-                    problem,
-                })?;
+            access.check(&domain).map_err(|problem| BuildError::Access {
+                hub: self.network.node(access.hub).name.clone(),
+                problem,
+            })?;
             self.refuse_layers(access)?;
             shared.follow(AccessState::new(access, &domain, &nodes));
         }
@@ -315,9 +282,5 @@ impl Builder<'_> {
 }
 
 const fn parameters(rate: BitRate, delay: Duration, backoff: Backoff) -> medium::Config {
-    medium::Config {
-        rate,
-        repeater_delay: delay,
-        backoff,
-    }
+    medium::Config { rate, repeater_delay: delay, backoff }
 }

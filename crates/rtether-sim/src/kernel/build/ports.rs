@@ -78,9 +78,7 @@ fn ports_by_class(network: &Network, routing: &Routing) -> BTreeSet<PortId> {
         .flat_map(|domain| domain.hubs)
         .flat_map(|hub| routing.hops_from(network, hub).collect::<Vec<_>>());
     let ports = hops.map(|hop| hop.ingress);
-    ports
-        .filter(|port| network.hub(port.node).is_none())
-        .collect()
+    ports.filter(|port| network.hub(port.node).is_none()).collect()
 }
 
 fn idle_port(
@@ -96,11 +94,9 @@ fn idle_port(
             let map = QueueMap::standard(rings).unwrap_or(one);
             (map, selection, station.driver_queue)
         }
-        NodeKind::Switch(switch) => (
-            switch.queues,
-            switch.selection_at(id.port),
-            switch.buffer.per_port,
-        ),
+        NodeKind::Switch(switch) => {
+            (switch.queues, switch.selection_at(id.port), switch.buffer.per_port)
+        }
         NodeKind::Hub(_) => (one, Selection::Fcfs, Bytes::ZERO),
     };
     let mut queues = if is_by_class {
@@ -164,22 +160,16 @@ fn connect(
     config: &Config,
 ) -> Result<(), BuildError> {
     let id = rest.id();
-    let Some(hop) = routing
-        .hops_from(network, id.node)
-        .find(|hop| hop.egress == id)
-    else {
+    let Some(hop) = routing.hops_from(network, id.node).find(|hop| hop.egress == id) else {
         return Ok(());
     };
     let link = &network.links[hop.link.index()];
-    let octet = link.rate.octet_time().ok_or(BuildError::Rate {
-        link: hop.link.index(),
-        rate: link.rate,
-    })?;
-    let mut line = Line {
-        octet: octet.as_ps(),
-        is_special: link.errors_per_billion > 0,
-        ..Line::default()
-    };
+    let octet = link
+        .rate
+        .octet_time()
+        .ok_or(BuildError::Rate { link: hop.link.index(), rate: link.rate })?;
+    let mut line =
+        Line { octet: octet.as_ps(), is_special: link.errors_per_billion > 0, ..Line::default() };
     let name = alloc::format!("{} {}", network.node(id.node).name, id.port);
     // On a shared medium, the medium accounts for the delay between stations.
     if !network.is_half_duplex(link) {

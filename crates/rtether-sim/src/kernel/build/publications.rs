@@ -20,10 +20,7 @@ impl Simulation {
         let groups_from = u32::try_from(flows.len()).map_err(|_| BuildError::TooLarge)?;
         let nodes: Vec<NodeId> = self.station_nodes().collect();
         self.publications = Publications::new(nodes.len(), groups_from);
-        let plant = Plant {
-            network: &self.network,
-            nodes: &nodes,
-        };
+        let plant = Plant { network: &self.network, nodes: &nodes };
         for (index, flow) in (0u32..).zip(flows) {
             if !flow.is_published() {
                 continue;
@@ -36,10 +33,8 @@ impl Simulation {
                 state.listeners(),
                 state.first_stream(),
             );
-            let topic = topic.map_err(|reason| BuildError::Publication {
-                flow: flow.name.clone(),
-                reason,
-            })?;
+            let topic = topic
+                .map_err(|reason| BuildError::Publication { flow: flow.name.clone(), reason })?;
             state.set_carrier(Carrier::Publication(topic));
         }
         self.add_groups(flows, &nodes);

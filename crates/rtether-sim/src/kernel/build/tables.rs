@@ -22,11 +22,8 @@ pub(super) fn build_switches(
     numbers: &Numbers,
     seed: u64,
 ) -> Result<Vec<SwitchState>, BuildError> {
-    let stations = network
-        .nodes
-        .iter()
-        .filter(|n| matches!(n.kind, NodeKind::EndStation(_)))
-        .count();
+    let stations =
+        network.nodes.iter().filter(|n| matches!(n.kind, NodeKind::EndStation(_))).count();
     let mut groups = group_tables(network, flows, routing, numbers)?;
     let mut switches = Vec::new();
     for (node, definition) in network.iter_nodes() {
@@ -36,19 +33,19 @@ pub(super) fn build_switches(
         let mut table = core::mem::take(&mut groups[node.index()]);
         if switch.multicast == MulticastForwarding::Unmanaged {
             // It floods groups, but for those with a route, also where the route does not pass.
-            let routed = (0u32..)
-                .zip(flows)
-                .filter(|(_, flow)| is_routed_group(flow));
+            let routed = (0u32..).zip(flows).filter(|(_, flow)| is_routed_group(flow));
             let own = |(group, _)| (group, table.remove(&group).unwrap_or_default());
             table = routed.map(own).collect();
         }
         let first_port = numbers.first_port[node.index()];
         let draw = Draw::new(seed, &definition.name, Purpose::Stack);
         let state = SwitchState::new(node, switch, first_port, stations, table, draw);
-        switches.push(state.map_err(|reason| BuildError::Ingress {
-            switch: definition.name.clone(),
-            reason,
-        })?);
+        switches.push(
+            state.map_err(|reason| BuildError::Ingress {
+                switch: definition.name.clone(),
+                reason,
+            })?,
+        );
     }
     Ok(switches)
 }
@@ -71,16 +68,10 @@ fn group_tables(
         }
         let hops = routing
             .flow_hops(network, flow)
-            .map_err(|reason| BuildError::NoRoute {
-                flow: flow.name.clone(),
-                reason,
-            })?;
+            .map_err(|reason| BuildError::NoRoute { flow: flow.name.clone(), reason })?;
         for hop in hops {
             let table = &mut tables[hop.egress.node.index()];
-            table
-                .entry(group)
-                .or_default()
-                .push(numbers.port(hop.egress));
+            table.entry(group).or_default().push(numbers.port(hop.egress));
         }
     }
     Ok(tables)
@@ -144,9 +135,8 @@ pub(super) fn static_addresses(
         let number = hub_number.get(&hub).map(|number| switches.len() + number);
         number.and_then(|number| u32::try_from(number).ok())
     };
-    let stations = network
-        .iter_nodes()
-        .filter(|(_, node)| matches!(node.kind, NodeKind::EndStation(_)));
+    let stations =
+        network.iter_nodes().filter(|(_, node)| matches!(node.kind, NodeKind::EndStation(_)));
     let place = |port: PortId| match numbers.owner[port.node.index()] {
         Owner::Switch(switch) => (switch, numbers.port(port)),
         Owner::Hub => (place_of_hub(port.node).unwrap_or(NONE), NONE),
@@ -159,10 +149,7 @@ pub(super) fn static_addresses(
         access.push(places.next().unwrap_or((NONE, NONE)));
         second.extend(places.next().map(|place| (number, place)));
     }
-    let first_ports = switches
-        .iter()
-        .map(|node| numbers.first_port[node.index()])
-        .collect();
+    let first_ports = switches.iter().map(|node| numbers.first_port[node.index()]).collect();
     switches.extend(hubs);
     Forwarding::new((access, second), switches, first_ports, routing)
 }

@@ -20,10 +20,7 @@ pub(super) fn check_traffic(flow: &Flow, network: &Network) -> Result<(), BuildE
     }
     match obstacle(flow).or_else(|| flow.obstacle_to_gap(network)) {
         None => Ok(()),
-        Some(reason) => Err(BuildError::Traffic {
-            flow: name(),
-            reason,
-        }),
+        Some(reason) => Err(BuildError::Traffic { flow: name(), reason }),
     }
 }
 
@@ -77,8 +74,7 @@ impl Simulation {
         }
         let position = u32::try_from(self.bulk.len()).map_err(|_| BuildError::TooLarge)?;
         let seed = self.config.seed;
-        self.bulk
-            .push(BulkFlow::new(index, flow, bulk, seed, stations));
+        self.bulk.push(BulkFlow::new(index, flow, bulk, seed, stations));
         Ok(Some(position))
     }
 
@@ -106,8 +102,7 @@ impl Simulation {
         let first_stream = u32::try_from(self.streams.len()).map_err(|_| BuildError::TooLarge)?;
         for (stream, &listener) in (first_stream..).zip(listeners) {
             let ends = [talker, listener];
-            self.conversations
-                .push(Conversation::new(index, stream, ends, flow, parameters));
+            self.conversations.push(Conversation::new(index, stream, ends, flow, parameters));
         }
         Ok(Some(first))
     }

@@ -39,11 +39,7 @@ impl Simulation {
         let (has_queues, rule) = (egress.has_queues(), egress.rule());
         Offered {
             size: Bytes::new(self.pool.get(id).frame_size().unsigned_abs()),
-            class: if has_queues {
-                self.class_of(index, id)
-            } else {
-                0
-            },
+            class: if has_queues { self.class_of(index, id) } else { 0 },
             datagram: rule.and_then(|rule| self.datagram(id, rule)),
         }
     }

@@ -36,11 +36,7 @@ impl Simulation {
         packet.mark = self.now;
         let is_outbound = packet.has(OUTBOUND);
         let stack = &self.stacks[index as usize];
-        let server = if is_outbound {
-            0
-        } else {
-            stack.receiving_server()
-        };
+        let server = if is_outbound { 0 } else { stack.receiving_server() };
         let is_idle = stack.is_idle(server);
         let Some(StackSide::Queues(queues)) = self.layer(index).stack() else {
             return;

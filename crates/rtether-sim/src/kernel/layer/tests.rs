@@ -17,10 +17,7 @@ use crate::observe::NoObserver;
 fn simulation(layer: Layer) -> Simulation {
     let node = |name: &str, layer: Option<Box<Layer>>| Node {
         name: name.to_string(),
-        kind: NodeKind::EndStation(EndStation {
-            layer,
-            ..EndStation::new(Stack::Zero)
-        }),
+        kind: NodeKind::EndStation(EndStation { layer, ..EndStation::new(Stack::Zero) }),
     };
     let network = Network {
         nodes: vec![node("a", Some(Box::new(layer))), node("b", None)],
@@ -41,11 +38,7 @@ fn simulation(layer: Layer) -> Simulation {
         Bytes::new(1_472),
         Traffic::periodic(Duration::from_ms(2), Phase::Fixed(Duration::ZERO)),
     );
-    let config = crate::config::Config {
-        seed: 1,
-        warmup: Duration::ZERO,
-        bucket: Duration::ZERO,
-    };
+    let config = crate::config::Config { seed: 1, warmup: Duration::ZERO, bucket: Duration::ZERO };
     Simulation::new(&network, &[flow], &config).expect("a legal plant")
 }
 
@@ -58,9 +51,7 @@ fn a_frame_that_collided_slows_its_station_down() {
             config: Config::new(Mode::Adaptive(Adaptive::HIMD)),
             rule: Rule::LINUX,
             ring: 1,
-            detector: Detector::OwnCollisions {
-                visibility_per_million: 1_000_000,
-            },
+            detector: Detector::OwnCollisions { visibility_per_million: 1_000_000 },
         }),
         ..Layer::default()
     };
@@ -73,10 +64,7 @@ fn a_frame_that_collided_slows_its_station_down() {
         simulation.run_until(at(2_100), &mut NoObserver);
         let statistics = simulation.layers[0].egress().smoother_statistics();
         let statistics = statistics.expect("a smoother");
-        assert_eq!(
-            (statistics.reports, statistics.decreases),
-            (reports, reports)
-        );
+        assert_eq!((statistics.reports, statistics.decreases), (reports, reports));
     }
 }
 
@@ -99,20 +87,11 @@ fn the_classifier_sees_the_headers_of_the_capture() {
     simulation.flow_list[0].dscp = 46;
     simulation.run_until(Instant::from_ps(1), &mut NoObserver);
     let key = simulation.frame_key(0);
-    assert_eq!(
-        (key.ethertype, key.protocol, key.tos),
-        (Some(0x0800), Some(17), Some(0xB8))
-    );
+    assert_eq!((key.ethertype, key.protocol, key.tos), (Some(0x0800), Some(17), Some(0xB8)));
     assert_eq!(key.source, Some([10, 0, 0, 0].into()));
     assert_eq!(key.destination, Some([10, 0, 0, 1].into()));
-    assert_eq!(
-        (key.source_port, key.destination_port),
-        (Some(49_152), Some(49_152))
-    );
+    assert_eq!((key.source_port, key.destination_port), (Some(49_152), Some(49_152)));
     assert_eq!(key.tag, None);
     let (size, class) = simulation.datagram(0, Rule::LINUX).expect("UDP is IP");
-    assert_eq!(
-        (size.get(), class),
-        (1_500, rtether_proto::smoother::Class::RealTime)
-    );
+    assert_eq!((size.get(), class), (1_500, rtether_proto::smoother::Class::RealTime));
 }

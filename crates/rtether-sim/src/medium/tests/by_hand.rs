@@ -4,11 +4,7 @@ use super::super::{ATTEMPT_LIMIT, MediumError};
 use super::*;
 
 const fn offer(at: i64, station: u32, octets: u64) -> Offer {
-    Offer {
-        at,
-        station,
-        octets,
-    }
+    Offer { at, station, octets }
 }
 
 /// Returns (station, start, end) of all transmissions.
@@ -31,19 +27,14 @@ fn a_gap_of_9_6_us_between_frames_of_one_station() {
     assert_eq!(start(1) - end, Duration::from_ns(9_600));
     assert_eq!(medium.statistics().carried, Duration::from_ns(2 * 57_600));
     assert_eq!(medium.propagation(0, 1), Duration::from_ns(3_500));
-    let delivered = events
-        .iter()
-        .filter(|e| matches!(e.kind, EventKind::Delivered { .. }));
+    let delivered = events.iter().filter(|e| matches!(e.kind, EventKind::Delivered { .. }));
     assert_eq!(delivered.count(), 2);
 }
 
 #[test]
 fn at_100_mbit_everything_is_ten_times_as_fast() {
     // 128 octets and the preamble: 10.88 us; the gap 0.96 us.
-    let attachment = Attachment {
-        distance: Duration::from_ns(50),
-        seed: 1,
-    };
+    let attachment = Attachment { distance: Duration::from_ns(50), seed: 1 };
     let config = Config {
         rate: BitRate::from_mbps(100),
         repeater_delay: Duration::ZERO,
@@ -68,12 +59,7 @@ fn a_start_after_the_carrier_has_come_defers() {
     // Delay 10 + 5 + 20 = 35 bits. At 36 the other station senses it, and waits for the end at 576
     // + 35 and the gap.
     let mut medium = segment(Backoff::Standard, 5, &[(10, 1), (20, 2)]);
-    let events = run(
-        &mut medium,
-        &[offer(0, 0, 64), offer(36, 1, 64)],
-        9999,
-        true,
-    );
+    let events = run(&mut medium, &[offer(0, 0, 64), offer(36, 1, 64)], 9999, true);
     assert_eq!(times(&events), [(0, 0, 576), (1, 707, 1283)]);
     assert_eq!(medium.statistics().collisions[0], 0);
 }
@@ -85,21 +71,10 @@ fn a_start_before_the_carrier_has_come_collides() {
     // preamble: 70 + 32.
     for first in [true, false] {
         let mut medium = segment(Backoff::Standard, 5, &[(10, 1), (20, 2)]);
-        let events = run(
-            &mut medium,
-            &[offer(0, 0, 64), offer(35, 1, 64)],
-            400,
-            first,
-        );
+        let events = run(&mut medium, &[offer(0, 0, 64), offer(35, 1, 64)], 400, first);
         let all = transmissions(&events);
-        assert_eq!(
-            (all[0].start, all[0].detected, all[0].end),
-            (0, Some(70), 102)
-        );
-        assert_eq!(
-            (all[1].start, all[1].detected, all[1].end),
-            (35, Some(35), 131)
-        );
+        assert_eq!((all[0].start, all[0].detected, all[0].end), (0, Some(70), 102));
+        assert_eq!((all[1].start, all[1].detected, all[1].end), (35, Some(35), 131));
     }
 }
 
@@ -128,12 +103,7 @@ fn simultaneous_stations_share_no_draw_and_no_order() {
     // Stations with the same seed draw alike: they collide sixteen times and both give up. The
     // back-off starts at the end of the jam; zero slots still wait for the gap.
     let mut medium = segment(Backoff::Standard, 2, &[(1, 9), (1, 9)]);
-    let events = run(
-        &mut medium,
-        &[offer(0, 0, 64), offer(0, 1, 64)],
-        i64::MAX / BIT,
-        true,
-    );
+    let events = run(&mut medium, &[offer(0, 0, 64), offer(0, 1, 64)], i64::MAX / BIT, true);
     let all = transmissions(&events);
     assert_eq!(all.len(), 32);
     for pair in all.chunks(2) {
@@ -162,12 +132,7 @@ fn a_late_collision_is_counted_and_not_retried() {
     // heard at 300 + 299 = 599, after 512 bits but before the end at 1088.
     let mut medium = segment(Backoff::Standard, 0, &[(150, 1), (150, 2)]);
     assert!(!medium.is_within_slot());
-    let events = run(
-        &mut medium,
-        &[offer(0, 0, 128), offer(299, 1, 128)],
-        99_999,
-        true,
-    );
+    let events = run(&mut medium, &[offer(0, 0, 128), offer(299, 1, 128)], 99_999, true);
     let all = transmissions(&events);
     assert_eq!((all[0].detected, all[0].end), (Some(599), 631));
     assert_eq!(all[0].end_of_frame, Some(End::Late));
@@ -181,19 +146,9 @@ fn a_late_collision_is_counted_and_not_retried() {
 fn a_frame_shorter_than_the_segment_is_garbled_unseen() {
     // 576 bits against 2 x 350: the first ends before it hears the second.
     let mut medium = segment(Backoff::Standard, 0, &[(175, 1), (175, 2)]);
-    let events = run(
-        &mut medium,
-        &[offer(0, 0, 64), offer(340, 1, 64)],
-        580,
-        true,
-    );
-    let sent = events
-        .iter()
-        .position(|e| e.kind == EventKind::Sent { attempts: 1 });
-    assert!(matches!(
-        events[sent.unwrap() + 1].kind,
-        EventKind::Garbled { .. }
-    ));
+    let events = run(&mut medium, &[offer(0, 0, 64), offer(340, 1, 64)], 580, true);
+    let sent = events.iter().position(|e| e.kind == EventKind::Sent { attempts: 1 });
+    assert!(matches!(events[sent.unwrap() + 1].kind, EventKind::Garbled { .. }));
     assert_eq!(medium.statistics().garbled, 1);
 }
 
@@ -215,10 +170,7 @@ fn a_late_driver_changes_no_time() {
 
 #[test]
 fn an_unusable_segment_is_refused() {
-    let attachment = |ns| Attachment {
-        distance: Duration::from_ns(ns),
-        seed: 0,
-    };
+    let attachment = |ns| Attachment { distance: Duration::from_ns(ns), seed: 0 };
     let config = Config {
         rate: BitRate::from_mbps(10),
         repeater_delay: Duration::ZERO,
@@ -227,10 +179,7 @@ fn an_unusable_segment_is_refused() {
     let refused = |config: &Config, ns: [i64; 2]| Medium::new(config, &ns.map(attachment)).err();
     assert_eq!(refused(&config, [25_600, 25_600]), None);
     let length = Duration::from_ns(51_201);
-    assert_eq!(
-        refused(&config, [25_600, 25_601]),
-        Some(MediumError::TooLong(length))
-    );
+    assert_eq!(refused(&config, [25_600, 25_601]), Some(MediumError::TooLong(length)));
     let negative = MediumError::Negative { station: 1 };
     assert_eq!(refused(&config, [0, -1]), Some(negative));
     let rate = BitRate::from_mbps(1000);

@@ -63,10 +63,7 @@ fn parameters(
 ) -> (Config, Vec<Attachment>) {
     let attachments = stations
         .iter()
-        .map(|&(bits, seed)| Attachment {
-            distance: Duration::from_ps(bits * BIT),
-            seed,
-        })
+        .map(|&(bits, seed)| Attachment { distance: Duration::from_ps(bits * BIT), seed })
         .collect();
     let config = Config {
         rate: BitRate::from_mbps(10),
@@ -92,9 +89,7 @@ fn run(medium: &mut Medium, offers: &[Offer], until: i64, offers_first: bool) ->
             return events;
         }
         for (station, committed) in (0..).zip(&mut committed) {
-            *committed = medium
-                .committed(Instant::from_ps(now), station)
-                .or(*committed);
+            *committed = medium.committed(Instant::from_ps(now), station).or(*committed);
         }
         let mut free = None;
         if offer < due || (offer == due && offers_first) {
@@ -159,10 +154,7 @@ fn transmissions(events: &[Event]) -> Vec<Transmission> {
             });
             continue;
         }
-        let last = all
-            .iter_mut()
-            .rfind(|t| t.station == event.station)
-            .unwrap();
+        let last = all.iter_mut().rfind(|t| t.station == event.station).unwrap();
         last.end = at;
         match event.kind {
             EventKind::Collision { detected, .. } => last.detected = Some(bits(detected)),

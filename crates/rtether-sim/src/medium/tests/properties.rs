@@ -16,11 +16,7 @@ fn offers() -> impl Strategy<Value = Vec<Offer>> {
             .into_iter()
             .map(|(gap, station, octets)| {
                 at += gap;
-                Offer {
-                    at,
-                    station,
-                    octets,
-                }
+                Offer { at, station, octets }
             })
             .collect()
     })
@@ -53,15 +49,9 @@ fn compare(
     }
 
     // Conservation: each offered frame has one outcome; the rest is in the queues.
-    let totals: Vec<_> = (0..)
-        .take(stations.len())
-        .map(|s| medium.station_statistics(s))
-        .collect();
+    let totals: Vec<_> = (0..).take(stations.len()).map(|s| medium.station_statistics(s)).collect();
     let sent: u64 = totals.iter().map(|s| s.sent).sum();
-    let dropped: u64 = totals
-        .iter()
-        .map(super::super::StationStatistics::dropped)
-        .sum();
+    let dropped: u64 = totals.iter().map(super::super::StationStatistics::dropped).sum();
     if medium.poll_timeout().is_none() {
         prop_assert_eq!(sent + dropped, offers.len() as u64);
     }

@@ -38,10 +38,7 @@ pub(super) fn run(
     offers: &[Offer],
     until: i64,
 ) -> Vec<Transmission> {
-    let mut all: Vec<Station> = stations
-        .iter()
-        .map(|&(_, seed)| Station::new(seed))
-        .collect();
+    let mut all: Vec<Station> = stations.iter().map(|&(_, seed)| Station::new(seed)).collect();
     // Bits in which each station transmits.
     let mut sent = std::vec![std::vec![false; usize::try_from(until).unwrap()]; stations.len()];
     let mut done = Vec::new();
@@ -55,12 +52,10 @@ pub(super) fn run(
             sent[number as usize][usize::try_from(now).unwrap()] = station.sending.is_some();
         }
         for (number, station) in all.iter_mut().enumerate() {
-            let hears = (0..stations.len())
-                .filter(|&other| other != number)
-                .any(|other| {
-                    let then = now - stations[number].0 - repeater - stations[other].0;
-                    usize::try_from(then).is_ok_and(|then| sent[other][then])
-                });
+            let hears = (0..stations.len()).filter(|&other| other != number).any(|other| {
+                let then = now - stations[number].0 - repeater - stations[other].0;
+                usize::try_from(then).is_ok_and(|then| sent[other][then])
+            });
             station.sense(now, hears);
         }
     }

@@ -61,12 +61,7 @@ fn the_winner_of_a_collision_tends_to_win_the_next() {
             _ => ties += 1,
         }
     }
-    assert_share(
-        cases,
-        trials,
-        0.5,
-        "one of two wins after the first collision",
-    );
+    assert_share(cases, trials, 0.5, "one of two wins after the first collision");
     assert_share(again, cases, 5.0 / 8.0, "wins again");
     assert_share(loses, cases, 1.0 / 8.0, "loses");
     assert_share(ties, cases, 2.0 / 8.0, "ties");
@@ -157,10 +152,7 @@ fn stations_share_in_the_long_run_and_starve_in_the_short() {
     let dropped: u64 = all.iter().map(|s| s.excessive_collisions).sum();
     assert!(dropped * 100 > total, "{dropped} of {total} starve");
     let at_once: u64 = all.iter().map(|s| s.sent - s.sent_after_collision).sum();
-    assert!(
-        at_once * 2 > total,
-        "{at_once} of {total} without any collision"
-    );
+    assert!(at_once * 2 > total, "{at_once} of {total} without any collision");
 }
 
 #[test]

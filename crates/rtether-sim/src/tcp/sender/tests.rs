@@ -13,10 +13,7 @@ fn ack(ack: u64) -> Segment {
         seq: 1,
         ack,
         window: 65_535,
-        flags: Flags {
-            ack: true,
-            ..Flags::default()
-        },
+        flags: Flags { ack: true, ..Flags::default() },
         ..Segment::default()
     }
 }
@@ -32,10 +29,7 @@ fn drain(sender: &mut Sender, now: Instant) -> Vec<Segment> {
 
 /// Returns the indices of the segments sent, counted from 0.
 fn sent(sender: &mut Sender, now: Instant) -> Vec<u64> {
-    drain(sender, now)
-        .iter()
-        .map(|s| (s.seq - 1) / MSS)
-        .collect()
+    drain(sender, now).iter().map(|s| (s.seq - 1) / MSS).collect()
 }
 
 /// A sender established at 10 ms, with a round-trip time of 10 ms and `size` octets to send.
@@ -52,15 +46,7 @@ fn established(config: Config, size: u64) -> Sender {
 }
 
 fn syn_ack() -> Segment {
-    Segment {
-        seq: 0,
-        flags: Flags {
-            syn: true,
-            ack: true,
-            fin: false,
-        },
-        ..ack(1)
-    }
+    Segment { seq: 0, flags: Flags { syn: true, ack: true, fin: false }, ..ack(1) }
 }
 
 fn window_segments(sender: &Sender) -> u64 {
@@ -73,10 +59,7 @@ fn a_short_transfer_from_syn_to_fin() {
     s.finish();
     assert_eq!(s.statistics().smoothed_rtt, Some(Duration::from_ms(10)));
     let segments = drain(&mut s, at_ms(10));
-    let shape: Vec<_> = segments
-        .iter()
-        .map(|s| (s.seq, s.len, s.flags.fin))
-        .collect();
+    let shape: Vec<_> = segments.iter().map(|s| (s.seq, s.len, s.flags.fin)).collect();
     assert_eq!(shape, [(1, 1_460, false), (1_461, 540, true)]);
     // 1 + 2000 + FIN.
     s.handle_segment(at_ms(20), &ack(2_002));
@@ -139,13 +122,7 @@ fn the_receiver_window_limits_and_stops_growth() {
     s.open(at_ms(0));
     s.write(at_ms(0), Bytes::new(1_000 * MSS));
     drain(&mut s, at_ms(0));
-    s.handle_segment(
-        at_ms(10),
-        &Segment {
-            window: 7_300,
-            ..syn_ack()
-        },
-    );
+    s.handle_segment(at_ms(10), &Segment { window: 7_300, ..syn_ack() });
     // 7300 octets hold five segments.
     assert_eq!(sent(&mut s, at_ms(10)), [0, 1, 2, 3, 4]);
     for n in 1..100 {
@@ -167,10 +144,7 @@ fn one_loss_is_repaired_by_fast_retransmit() {
     // The third: threshold 10 / 2 = 5, window 5 + 3 = 8 < 12 in flight.
     s.handle_segment(at_ms(20), &ack_of(0));
     assert_eq!(sent(&mut s, at_ms(20)), [0]);
-    assert_eq!(
-        (s.statistics().fast_retransmits, window_segments(&s)),
-        (1, 8)
-    );
+    assert_eq!((s.statistics().fast_retransmits, window_segments(&s)), (1, 8));
     // Duplicates of 4 to 9, then of 10 and 11: window 14 and 16; 12 are in flight.
     for _ in 4..8 {
         s.handle_segment(at_ms(20), &ack_of(0));
@@ -222,10 +196,7 @@ fn timeouts_back_off_and_go_back() {
         assert_eq!(sent(&mut s, at_ms(at)), [0]);
         assert_eq!(window_segments(&s), 1);
         // Halved once for the one loss.
-        assert_eq!(
-            s.statistics().slow_start_threshold,
-            Some(Bytes::new(5 * MSS))
-        );
+        assert_eq!(s.statistics().slow_start_threshold, Some(Bytes::new(5 * MSS)));
     }
     // 1 to 4 had arrived: go on at 5, with 1 + 1 segments (RFC 3465, 2.3).
     s.handle_segment(at_ms(1_420), &ack_of(5));
@@ -241,13 +212,7 @@ fn timeouts_back_off_and_go_back() {
 
 #[test]
 fn it_gives_up_after_the_last_retry() {
-    let mut s = established(
-        Config {
-            max_retries: 2,
-            ..Config::default()
-        },
-        MSS,
-    );
+    let mut s = established(Config { max_retries: 2, ..Config::default() }, MSS);
     drain(&mut s, at_ms(10));
     for _ in 0..3 {
         let at = s.poll_timeout().unwrap();
@@ -271,19 +236,10 @@ fn nagle_holds_small_segments_back() {
     let lens: Vec<_> = drain(&mut s, at_ms(21)).iter().map(|s| s.len).collect();
     assert_eq!(lens, [1_460]);
     s.finish();
-    let lens: Vec<_> = drain(&mut s, at_ms(21))
-        .iter()
-        .map(|s| (s.len, s.flags.fin))
-        .collect();
+    let lens: Vec<_> = drain(&mut s, at_ms(21)).iter().map(|s| (s.len, s.flags.fin)).collect();
     assert_eq!(lens, [(1, true)]);
 
-    let mut s = established(
-        Config {
-            nagle: false,
-            ..Config::default()
-        },
-        100,
-    );
+    let mut s = established(Config { nagle: false, ..Config::default() }, 100);
     assert_eq!(drain(&mut s, at_ms(10)).len(), 1);
     s.write(at_ms(11), Bytes::new(100));
     assert_eq!(drain(&mut s, at_ms(11)).len(), 1);
@@ -291,10 +247,7 @@ fn nagle_holds_small_segments_back() {
 
 #[test]
 fn an_idle_connection_restarts_slowly() {
-    let config = Config {
-        initial_window: InitialWindow::Rfc3390,
-        ..Config::default()
-    };
+    let config = Config { initial_window: InitialWindow::Rfc3390, ..Config::default() };
     let mut s = established(config, 100 * MSS);
     let mut acked = 0;
     while acked < 100 {

@@ -64,9 +64,7 @@ impl Sender {
 
     fn restart_if_idle(&mut self, now: Instant) {
         let idle = self.highest == self.unacknowledged
-            && self
-                .last_data
-                .is_some_and(|at| now - at > self.estimator.rto());
+            && self.last_data.is_some_and(|at| now - at > self.estimator.rto());
         if idle && self.config.restart_after_idle {
             self.window.on_idle();
         }
@@ -82,11 +80,7 @@ impl Sender {
             ack: PEER_NEXT,
             len,
             window: self.config.receive_window,
-            flags: Flags {
-                ack: true,
-                fin,
-                syn: false,
-            },
+            flags: Flags { ack: true, fin, syn: false },
         }
     }
 

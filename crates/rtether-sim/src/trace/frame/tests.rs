@@ -85,10 +85,7 @@ fn lengths_are_those_of_the_frame_arithmetic() {
     for encapsulation in ALL {
         for payload in 0..=encapsulation.max_payload().get() {
             for tag in [None, Some(Tag { pcp: 7, vid: 4095 })] {
-                let description = FrameDescription {
-                    tag,
-                    ..description(encapsulation, payload)
-                };
+                let description = FrameDescription { tag, ..description(encapsulation, payload) };
                 let tag_size = if tag.is_some() { 4 } else { 0 };
                 let expected =
                     wire::frame_size(Bytes::new(payload), encapsulation).get() - 4 + tag_size;
@@ -118,11 +115,7 @@ fn ip_checksums_are_valid() {
                 dscp: 63,
                 flow: 0x0ABC_DEF1,
                 identification: 0xBEEF,
-                tcp: Some(Segment {
-                    seq: 1 << 40,
-                    ack: u64::MAX,
-                    ..Segment::default()
-                }),
+                tcp: Some(Segment { seq: 1 << 40, ack: u64::MAX, ..Segment::default() }),
                 ..description(encapsulation, payload)
             });
             assert_eq!(sum(&[&frame[14..34]]), 0xFFFF);
@@ -130,11 +123,8 @@ fn ip_checksums_are_valid() {
             let body = &frame[34..14 + total];
             let length = u16::try_from(body.len()).unwrap().to_be_bytes();
             let pseudo: &[u8] = &[&frame[26..34], &[0, frame[23]], &length].concat();
-            let parts: &[&[u8]] = if encapsulation == Encapsulation::Icmp {
-                &[body]
-            } else {
-                &[pseudo, body]
-            };
+            let parts: &[&[u8]] =
+                if encapsulation == Encapsulation::Icmp { &[body] } else { &[pseudo, body] };
             assert_eq!(sum(parts), 0xFFFF, "{encapsulation:?}, {payload} octets");
         }
     }
@@ -147,11 +137,7 @@ fn a_tcp_segment_reads_back() {
         ack: 9,
         len: 100,
         window: 1_000_000,
-        flags: Flags {
-            syn: false,
-            ack: true,
-            fin: true,
-        },
+        flags: Flags { syn: false, ack: true, fin: true },
     };
     let frame = bytes(&FrameDescription {
         flow: 5 << 14 | 7,
@@ -161,13 +147,8 @@ fn a_tcp_segment_reads_back() {
         ..description(Encapsulation::Tcp, 100)
     });
     let packet = SlicedPacket::from_ethernet(&frame).unwrap();
-    let Some(TransportSlice::Tcp(tcp)) = packet.transport else {
-        panic!("{packet:?}")
-    };
-    assert_eq!(
-        (tcp.source_port(), tcp.destination_port()),
-        (49_152 + 5, 49_152 + 7)
-    );
+    let Some(TransportSlice::Tcp(tcp)) = packet.transport else { panic!("{packet:?}") };
+    assert_eq!((tcp.source_port(), tcp.destination_port()), (49_152 + 5, 49_152 + 7));
     assert_eq!((tcp.sequence_number(), tcp.acknowledgment_number()), (5, 9));
     assert!(tcp.fin() && tcp.ack() && !tcp.syn());
     assert_eq!((tcp.window_size(), tcp.payload().len()), (65_535, 100));
@@ -183,46 +164,25 @@ fn udp_and_tag_read_back() {
     });
     let packet = SlicedPacket::from_ethernet(&frame).unwrap();
     let vlan = packet.vlan().unwrap().to_header();
-    let etherparse::VlanHeader::Single(vlan) = vlan else {
-        panic!("two tags")
-    };
+    let etherparse::VlanHeader::Single(vlan) = vlan else { panic!("two tags") };
     assert_eq!((vlan.pcp.value(), vlan.vlan_id.value()), (5, 42));
-    let Some(NetSlice::Ipv4(ip)) = packet.net else {
-        panic!("no IPv4")
-    };
-    assert_eq!(
-        (ip.header().source(), ip.header().dcp().value()),
-        ([10, 2, 3, 4], 34)
-    );
-    let Some(TransportSlice::Udp(udp)) = packet.transport else {
-        panic!("no UDP")
-    };
+    let Some(NetSlice::Ipv4(ip)) = packet.net else { panic!("no IPv4") };
+    assert_eq!((ip.header().source(), ip.header().dcp().value()), ([10, 2, 3, 4], 34));
+    let Some(TransportSlice::Udp(udp)) = packet.transport else { panic!("no UDP") };
     assert_eq!(udp.payload().len(), 200);
 }
 
 #[test]
 fn destinations() {
     let to = |destination, encapsulation| {
-        let frame = bytes(&FrameDescription {
-            destination,
-            ..description(encapsulation, 10)
-        });
+        let frame = bytes(&FrameDescription { destination, ..description(encapsulation, 10) });
         <[u8; 6]>::try_from(&frame[..6]).unwrap()
     };
     let group = Destination::Group(0x00FF_0001);
-    assert_eq!(
-        to(group, Encapsulation::Udp),
-        [0x01, 0x00, 0x5E, 0x7F, 0x00, 0x01]
-    );
-    assert_eq!(
-        to(group, Encapsulation::Goose),
-        [0x03, 0x00, 0x00, 0xFF, 0x00, 0x01]
-    );
+    assert_eq!(to(group, Encapsulation::Udp), [0x01, 0x00, 0x5E, 0x7F, 0x00, 0x01]);
+    assert_eq!(to(group, Encapsulation::Goose), [0x03, 0x00, 0x00, 0xFF, 0x00, 0x01]);
     assert_eq!(to(Destination::Broadcast, Encapsulation::Raw), [0xFF; 6]);
-    assert_eq!(
-        to(Destination::Station(258), Encapsulation::Raw),
-        [2, 0, 0, 0, 1, 2]
-    );
+    assert_eq!(to(Destination::Station(258), Encapsulation::Raw), [2, 0, 0, 0, 1, 2]);
 }
 
 #[test]
@@ -232,10 +192,8 @@ fn headers_of_automation_protocols() {
     let values = bytes(&description(Encapsulation::SampledValues, 100));
     assert_eq!(values[12..18], [0x88, 0xBA, 0x40, 3, 0, 108]);
     // The shortest PROFINET frame: 40 octets of data, and the status at the end.
-    let profinet = FrameDescription {
-        identification: 0x0102,
-        ..description(Encapsulation::Profinet, 1)
-    };
+    let profinet =
+        FrameDescription { identification: 0x0102, ..description(Encapsulation::Profinet, 1) };
     let profinet = bytes(&profinet);
     assert_eq!(profinet[12..16], [0x88, 0x92, 0x80, 3]);
     assert_eq!(profinet[56..], [1, 2, 0x35, 0]);

@@ -11,12 +11,7 @@ use crate::support::Plant;
 fn polled(flows: impl Fn(&mut Plant, &[NodeId]), change: fn(&mut Access)) -> Plant {
     let (mut plant, hub, ends) = plant(100, 3);
     flows(&mut plant, &ends);
-    let polling = Polling {
-        cycle: Duration::ZERO,
-        master: 0,
-        timeout: us(20),
-        retries: 1,
-    };
+    let polling = Polling { cycle: Duration::ZERO, master: 0, timeout: us(20), retries: 1 };
     change(follow(&mut plant, hub, Scheme::Polling(polling)));
     plant
 }
@@ -68,11 +63,7 @@ fn a_lost_request_is_repeated() {
 fn powerlink(flows: impl Fn(&mut Plant, &[NodeId]), change: fn(&mut Access)) -> Plant {
     let (mut plant, hub, ends) = plant(100, 3);
     flows(&mut plant, &ends);
-    let scheme = Powerlink {
-        cycle: ns(163_480),
-        master: 0,
-        timeout: us(130),
-    };
+    let scheme = Powerlink { cycle: ns(163_480), master: 0, timeout: us(130) };
     let domain = Domain::of(&plant.network, hub).unwrap();
     let access = follow(&mut plant, hub, Scheme::Powerlink(scheme));
     for own in &mut access.members {

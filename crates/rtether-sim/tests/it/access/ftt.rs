@@ -33,11 +33,7 @@ fn triggered(
     };
     ftt.window = ftt.shortest_window(&domain);
     let access = follow(&mut plant, hub, Scheme::Ftt(ftt));
-    for (own, sizes) in access
-        .members
-        .iter_mut()
-        .zip([[64, 0], [1_518, 64], [1_518, 106]])
-    {
+    for (own, sizes) in access.members.iter_mut().zip([[64, 0], [1_518, 64], [1_518, 106]]) {
         own.largest = sizes.map(Bytes::new);
     }
     access.check(&domain).unwrap();
@@ -66,14 +62,7 @@ fn a_cycle_of_ftt_ethernet() {
         |_| {},
     );
     let record = plant.run(1);
-    let expected = [
-        12_520,
-        22_600,
-        200_000 + 12_520 - 7_000,
-        29_320,
-        159_120,
-        352_400,
-    ];
+    let expected = [12_520, 22_600, 200_000 + 12_520 - 7_000, 29_320, 159_120, 352_400];
     assert_eq!(latencies(&record), expected.map(|time| Some(ns(time))));
     assert_eq!(record.media[0].collisions.iter().sum::<u64>(), 0);
 }
@@ -98,10 +87,7 @@ fn messages_share_a_window_by_their_periods() {
     );
     let second = 200_000 + 6_760 + 9_120;
     let expected = [12_520, second, 4 * 200_000 + 12_520 - 10_000];
-    assert_eq!(
-        latencies(&plant.run(1)),
-        expected.map(|time| Some(ns(time)))
-    );
+    assert_eq!(latencies(&plant.run(1)), expected.map(|time| Some(ns(time))));
 }
 
 /// Oracle: by hand. The first trigger message is lost: stations are silent until the next one, and
@@ -119,17 +105,11 @@ fn a_lost_trigger_message_is_a_silent_cycle() {
     // The master has no ordinary frame, and asks station 1 first.
     let answer = 23_560 + 5_760 + 1_000 + 5_760;
     let expected = [200_000 + 12_520, 200_000 + 22_600, answer];
-    assert_eq!(
-        latencies(&lossy.run(1)),
-        expected.map(|time| Some(ns(time)))
-    );
+    assert_eq!(latencies(&lossy.run(1)), expected.map(|time| Some(ns(time))));
     // Before the second one the master asks four times, and is answered three times without data.
     let later = triggered(messages, flows, |own| own.faults.lost = vec![9]);
     let expected = [12_520, 22_600, answer];
-    assert_eq!(
-        latencies(&later.run(1)),
-        expected.map(|time| Some(ns(time)))
-    );
+    assert_eq!(latencies(&later.run(1)), expected.map(|time| Some(ns(time))));
 }
 
 /// Oracle: by hand. A lost request costs what the answer would have taken: station 1 is asked again

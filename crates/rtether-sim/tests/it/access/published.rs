@@ -45,12 +45,7 @@ fn a_round_of_polling() {
     for (count, cycle) in [(10, ns(134_800)), (100, ns(1_348_000))] {
         let again = us(50);
         let (mut plant, hub) = slaves(count, again);
-        let polling = Polling {
-            cycle: Duration::ZERO,
-            master: 0,
-            timeout: us(20),
-            retries: 1,
-        };
+        let polling = Polling { cycle: Duration::ZERO, master: 0, timeout: us(20), retries: 1 };
         small(follow(&mut plant, hub, Scheme::Polling(polling)));
         let first = ns(5_760 + 1_000 + 5_760);
         cycle_is(&plant.run(2), [cycle - ns(960), cycle, first], again);
@@ -64,22 +59,14 @@ fn the_shortest_cycle_of_powerlink() {
         let again = us(50);
         let (mut plant, hub) = slaves(count, again);
         let domain = Domain::of(&plant.network, hub).unwrap();
-        let mut scheme = Powerlink {
-            cycle: Duration::ZERO,
-            master: 0,
-            timeout: us(20),
-        };
+        let mut scheme = Powerlink { cycle: Duration::ZERO, master: 0, timeout: us(20) };
         let access = follow(&mut plant, hub, Scheme::Powerlink(scheme.clone()));
         small(access);
         scheme.cycle = scheme.shortest(&domain, &access.members, us(1));
         assert_eq!(scheme.cycle, cycle);
         access.scheme = Scheme::Powerlink(scheme);
         let first = PITCH + ns(5_760 + 1_000 + 5_760);
-        cycle_is(
-            &plant.run(2),
-            [cycle - PITCH - ns(960), cycle, first],
-            again,
-        );
+        cycle_is(&plant.run(2), [cycle - PITCH - ns(960), cycle, first], again);
     }
 }
 
@@ -87,21 +74,16 @@ fn the_shortest_cycle_of_powerlink() {
 /// 183.12 and 1752.72 us; with 100 octets, 118 in a frame, 269.52 us.
 #[test]
 fn a_cycle_of_slots() {
-    for (slaves, size, cycle) in [
-        (10, 64, ns(183_120)),
-        (100, 64, ns(1_752_720)),
-        (10, 118, ns(269_520)),
-    ] {
+    for (slaves, size, cycle) in
+        [(10, 64, ns(183_120)), (100, 64, ns(1_752_720)), (10, 118, ns(269_520))]
+    {
         let slots = 2 * slaves;
         let (mut plant, hub, ends) = plant(100, slots);
         plant.flow(once("last", [ends[slots - 1], ends[0]], size, us(0)));
         let mut domain = Domain::of(&plant.network, hub).unwrap();
         // The guard.
         domain.reach = us(2);
-        let member = |&node: &NodeId| Member {
-            node,
-            largest: [Bytes::ZERO, Bytes::new(size)],
-        };
+        let member = |&node: &NodeId| Member { node, largest: [Bytes::ZERO, Bytes::new(size)] };
         let members: Vec<Member> = ends.iter().map(member).collect();
         let tdma = Tdma::plan(&domain, &members, 0, None);
         assert_eq!(tdma.cycle, cycle);
@@ -124,10 +106,7 @@ fn one_normal_frame_is_before_a_high_request() {
     // Just after the first normal frame has begun.
     let moment = Duration::from_ps(1);
     plant.flow(once("high", [ends[2], ends[0]], 64, signalling + moment));
-    let demand = DemandPriority {
-        signalling,
-        promotion: Duration::from_ms(250),
-    };
+    let demand = DemandPriority { signalling, promotion: Duration::from_ms(250) };
     follow(&mut plant, hub, Scheme::DemandPriority(demand));
     let record = plant.run(1);
     let access = us(139);

@@ -17,11 +17,7 @@ fn silence_passes_the_turn_on() {
     // 1 begins at 135.2, that of node 2 at 155.2 us.
     plant.flow(once("2", [ends[1], ends[0]], 64, us(60)));
     let silence = us(20);
-    follow(
-        &mut plant,
-        hub,
-        Scheme::VirtualToken(VirtualToken { silence }),
-    );
+    follow(&mut plant, hub, Scheme::VirtualToken(VirtualToken { silence }));
     let expected = [57_600, 135_200, 155_200 + 57_600 - 60_000];
     let record = plant.run(1);
     assert_eq!(latencies(&record), expected.map(|time| Some(ns(time))));
@@ -33,19 +29,10 @@ fn silence_passes_the_turn_on() {
 fn used_turns_follow_each_other_at_the_gap() {
     let (mut plant, hub, ends) = plant(10, 3);
     for end in 0..3 {
-        plant.flow(once(
-            &format!("{end}"),
-            [ends[end], ends[(end + 1) % 3]],
-            64,
-            us(0),
-        ));
+        plant.flow(once(&format!("{end}"), [ends[end], ends[(end + 1) % 3]], 64, us(0)));
     }
     let silence = us(20);
-    follow(
-        &mut plant,
-        hub,
-        Scheme::VirtualToken(VirtualToken { silence }),
-    );
+    follow(&mut plant, hub, Scheme::VirtualToken(VirtualToken { silence }));
     let expected = [57_600, 124_800, 192_000].map(|time| Some(ns(time)));
     assert_eq!(latencies(&plant.run(1)), expected);
 }
@@ -61,10 +48,7 @@ fn the_hub_grants_high_requests_first() {
     plant.flow(once("2", [ends[1], to], 64, us(0)));
     plant.flow(ordinary("3", [ends[2], to], 64, us(0)));
     plant.flow(once("4", [ends[3], to], 64, us(8)));
-    let demand = DemandPriority {
-        signalling: us(1),
-        promotion: Duration::from_ms(250),
-    };
+    let demand = DemandPriority { signalling: us(1), promotion: Duration::from_ms(250) };
     follow(&mut plant, hub, Scheme::DemandPriority(demand));
     let expected = [129_840, 6_760, 143_360, 136_600 - 8_000];
     let record = plant.run(1);
@@ -81,10 +65,7 @@ fn old_requests_are_promoted() {
         plant.flow(once(&format!("2.{frame}"), [ends[1], to], 64, us(0)));
     }
     plant.flow(ordinary("3", [ends[2], to], 64, us(0)));
-    let demand = DemandPriority {
-        signalling: us(1),
-        promotion: us(7),
-    };
+    let demand = DemandPriority { signalling: us(1), promotion: us(7) };
     follow(&mut plant, hub, Scheme::DemandPriority(demand));
     // At 6.76 us it is decided for 7.76 us, when the request of 3 is old.
     let expected = [6_760, 20_280, 27_040, 13_520].map(|time| Some(ns(time)));
@@ -100,12 +81,7 @@ fn token(change: fn(&mut Access)) -> Plant {
     plant.flow(once("real 3", [ends[2], ends[1]], 106, us(0)));
     for end in 0..3 {
         let name = format!("ordinary {}", end + 1);
-        plant.flow(ordinary(
-            &name,
-            [ends[end], ends[(end + 1) % 3]],
-            1_518,
-            us(0),
-        ));
+        plant.flow(ordinary(&name, [ends[end], ends[(end + 1) % 3]], 1_518, us(0)));
     }
     let token = TimedToken {
         cycle: us(3_000),
@@ -145,8 +121,5 @@ fn a_dead_station_is_passed_by() {
 #[test]
 fn a_lost_token_is_repeated() {
     let record = token(|own| own.faults.lost = vec![1]).run(10);
-    assert_eq!(
-        latencies(&record)[..2],
-        [ns(91_200), ns(1_616_800)].map(Some)
-    );
+    assert_eq!(latencies(&record)[..2], [ns(91_200), ns(1_616_800)].map(Some));
 }

@@ -129,9 +129,7 @@ fn a_frame_comes_as_another_is_back() {
 #[test]
 fn process_data_of_several_frames() {
     let (mut plant, ends) = three(|own| {
-        let Scheme::Summation(own) = &mut own.scheme else {
-            unreachable!("it is one")
-        };
+        let Scheme::Summation(own) = &mut own.scheme else { unreachable!("it is one") };
         own.octets = Bytes::new(1_487);
     });
     plant.flow(once("in", [ends[1], ends[0]], 64, us(50)));
@@ -201,8 +199,7 @@ fn stepped(slaves: usize, [hold, length, cycle]: [i64; 3], places: usize, frames
                     }
                 }
                 let kept = frames.iter_mut().filter(|own| own.state == State::Kept);
-                kept.filter(|_| station == 0)
-                    .for_each(|own| own.state = State::PassedOn);
+                kept.filter(|_| station == 0).for_each(|own| own.state = State::PassedOn);
             }
             if seen == Some(Octet::Last) && station > 0 {
                 let from_master = |own: &&mut Frame| {
@@ -243,13 +240,7 @@ fn a_ring_stepped_octet_by_octet() {
                 let from = dice.index(slaves + 1);
                 let to = (from + 1 + dice.index(slaves)) % (slaves + 1);
                 let at = dice.time(0, cycle * 4);
-                Frame {
-                    from,
-                    to,
-                    at,
-                    arrived: None,
-                    state: State::Waits,
-                }
+                Frame { from, to, at, arrived: None, state: State::Waits }
             })
             .collect();
         frames.sort_by_key(|frame| frame.at);

@@ -7,13 +7,7 @@ use super::{follow, latencies, ns, once, plant, us};
 use crate::support::Plant;
 
 fn slot(member: u32, offset: i64, turn: u32, of: u32) -> Slot {
-    Slot {
-        member,
-        offset: us(offset),
-        size: Bytes::new(1_518),
-        of,
-        turn,
-    }
+    Slot { member, offset: us(offset), size: Bytes::new(1_518), of, turn }
 }
 
 /// Three stations at 10 Mbit/s, a cycle of 5 ms; the first is master, and frames of 106 octets from
@@ -70,10 +64,7 @@ fn a_lost_sync_costs_a_cycle() {
 /// cycle was due, so slots do not move.
 #[test]
 fn a_backup_master_keeps_the_slots() {
-    let backup = Some(Backup {
-        member: 2,
-        offset: us(200),
-    });
+    let backup = Some(Backup { member: 2, offset: us(200) });
     let record = run(&[us(100), us(5_100)], backup, |own| {
         own.faults.silent = vec![(own.members[0].node, us(4_000))];
     })
@@ -102,10 +93,7 @@ fn slots_may_be_shared() {
     };
     follow(&mut plant, hub, Scheme::Tdma(tdma));
     let record = plant.run(20);
-    assert_eq!(
-        latencies(&record),
-        [Some(ns(6_991_200)), Some(ns(1_991_200))]
-    );
+    assert_eq!(latencies(&record), [Some(ns(6_991_200)), Some(ns(1_991_200))]);
 }
 
 /// A station that does not follow the scheme sends when it likes, and may delay a Sync frame, but
@@ -115,16 +103,9 @@ fn a_station_without_discipline_delays_the_sync_frame_only() {
     let (mut plant, hub, ends) = plant(10, 3);
     plant.flow(once("a", [ends[1], ends[0]], 106, us(5_100)));
     plant.flow(once("rogue", [ends[2], ends[0]], 1_518, us(4_900)));
-    let tdma = Tdma {
-        cycle: us(5_000),
-        master: 0,
-        backup: None,
-        slots: vec![slot(1, 2_000, 0, 1)],
-    };
+    let tdma =
+        Tdma { cycle: us(5_000), master: 0, backup: None, slots: vec![slot(1, 2_000, 0, 1)] };
     follow(&mut plant, hub, Scheme::Tdma(tdma)).members.pop();
     let record = plant.run(20);
-    assert_eq!(
-        latencies(&record),
-        [Some(ns(1_991_200)), Some(ns(1_220_800))]
-    );
+    assert_eq!(latencies(&record), [Some(ns(1_991_200)), Some(ns(1_220_800))]);
 }

@@ -4,10 +4,7 @@ use super::*;
 
 /// A linear stack with separate servers.
 fn linear(send_us: i64, receive_us: i64, jitter: Jitter) -> Stack {
-    let cost = |us| Cost {
-        base: US * us,
-        ..Cost::default()
-    };
+    let cost = |us| Cost { base: US * us, ..Cost::default() };
     Stack::Linear(LinearStack {
         send: cost(send_us),
         receive: cost(receive_us),
@@ -25,20 +22,13 @@ fn an_emulated_stack_takes_its_time_and_tells_ahead() {
     emulate(&mut plant, &linear(500, 700, Jitter::default()));
     let mut emulation = Emulation::new(&Setup::new(&plant.network, 1)).unwrap();
     for token in [7, 8] {
-        let frame = Foreign {
-            tag: tagged(5, 0),
-            ..frame(token, 64, Destination::One(nodes[1]))
-        };
+        let frame = Foreign { tag: tagged(5, 0), ..frame(token, 64, Destination::One(nodes[1])) };
         emulation.inject(nodes[0], at(5), frame).unwrap();
     }
     let wire = Duration::from_ns(12_160);
     assert_eq!(outputs(&mut emulation, at(505) + wire), []);
-    let delivered = |token, at| Output::Delivered {
-        token,
-        station: nodes[1],
-        at,
-        tag: tagged(5, 0),
-    };
+    let delivered =
+        |token, at| Output::Delivered { token, station: nodes[1], at, tag: tagged(5, 0) };
     // Reported when the stack begins to serve it, to the picosecond.
     let told = outputs(&mut emulation, at(505) + wire + Duration::from_ps(1));
     assert_eq!(told, [delivered(7, at(1_205) + wire)]);
@@ -72,22 +62,14 @@ fn tasks_are_told_ahead_where_that_is_certain() {
         let (mut plant, nodes) = star(2);
         emulate(&mut plant, &Stack::Zero);
         if let NodeKind::EndStation(station) = &mut plant.network.nodes[nodes[1].index()].kind {
-            station.tasks = Some(Tasks {
-                message: US * 100,
-                segment: US * 100,
-                messages_first,
-            });
+            station.tasks = Some(Tasks { message: US * 100, segment: US * 100, messages_first });
         }
         let mut emulation = Emulation::new(&Setup::new(&plant.network, 1)).unwrap();
         let frame = frame(7, 64, Destination::One(nodes[1]));
         emulation.inject(nodes[0], at(0), frame).unwrap();
         let arrived = at(0) + Duration::from_ns(11_520);
-        let delivered = Output::Delivered {
-            token: 7,
-            station: nodes[1],
-            at: arrived + US * 100,
-            tag: None,
-        };
+        let delivered =
+            Output::Delivered { token: 7, station: nodes[1], at: arrived + US * 100, tag: None };
         let told = outputs(&mut emulation, arrived + US);
         assert_eq!(told, [delivered], "{messages_first}");
         let told = outputs(&mut emulation, at(1_000));
@@ -111,12 +93,7 @@ fn an_emulated_stack_drops_what_it_cannot_hold() {
     }
     let outputs = outputs(&mut emulation, at(5_000));
     let dropped = outputs.iter().filter_map(|output| match *output {
-        Output::Dropped {
-            token,
-            node,
-            reason,
-            ..
-        } => Some((token, node, reason)),
+        Output::Dropped { token, node, reason, .. } => Some((token, node, reason)),
         Output::Delivered { .. } | Output::Collision { .. } | Output::Finished { .. } => None,
     });
     let dropped: Vec<_> = dropped.collect();
@@ -132,11 +109,7 @@ fn a_late_frame_changes_no_jitter_of_others() {
     let (mut plant, nodes) = star(10);
     let jitter = Jitter {
         spread: Spread::Uniform { max: US * 20 },
-        outliers: Some(Outliers {
-            per_million: 300_000,
-            min: US,
-            max: US * 40,
-        }),
+        outliers: Some(Outliers { per_million: 300_000, min: US, max: US * 40 }),
     };
     emulate(&mut plant, &linear(30, 300, jitter));
     for node in &mut plant.network.nodes {
@@ -152,10 +125,7 @@ fn a_late_frame_changes_no_jitter_of_others() {
             *node = own(*node);
         }
     }
-    let setup = |draws| Setup {
-        draws,
-        ..Setup::new(&plant.network, 1)
-    };
+    let setup = |draws| Setup { draws, ..Setup::new(&plant.network, 1) };
     let run = |draws| {
         let mut emulation = Emulation::new(&setup(draws)).unwrap();
         let mut recording = Recording::new(100_000);
@@ -182,10 +152,7 @@ fn a_late_frame_changes_no_jitter_of_others() {
     assert!(late > 20, "{late}");
     // Each late frame differs, unless it is lost in both, and may change the fate of another.
     let differing = by_frame.differing;
-    assert!(
-        (late / 2..3 * late).contains(&differing),
-        "{differing} of {late}"
-    );
+    assert!((late / 2..3 * late).contains(&differing), "{differing} of {late}");
     let (_, in_order) = run(Draws::InOrder);
     let differing = in_order.differing;
     assert!(differing > 10 * late, "{differing} of {late}");

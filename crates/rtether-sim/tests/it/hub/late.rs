@@ -82,9 +82,7 @@ fn first_is_lost(is_hub: bool, payload: u64, ns: i64, reason: DropReason) -> (Re
     let mut seen = Seen::default();
     let record = plant.run_with(20, 1, &mut seen);
     assert_eq!(seen.dropped, [(0, NS(ns), reason)]);
-    let [first, second] = &record.streams[..] else {
-        panic!("two streams")
-    };
+    let [first, second] = &record.streams[..] else { panic!("two streams") };
     assert_eq!((first.delivered, first.dropped), (0, 1));
     assert_eq!((second.delivered, second.dropped), (1, 0));
     let mut ports = record.ports.iter();
@@ -122,14 +120,9 @@ fn layered(plant: &mut Plant, node: NodeId, mode: Mode, detector: Detector) {
     }));
 }
 
-const PLACES: TurnBucket = TurnBucket {
-    period_min: Duration::from_ms(20),
-    ..TurnBucket::DEFAULT
-};
+const PLACES: TurnBucket = TurnBucket { period_min: Duration::from_ms(20), ..TurnBucket::DEFAULT };
 
-const NO_DETECTOR: Detector = Detector::ClearingRate {
-    floor: BitRate::from_bps(1),
-};
+const NO_DETECTOR: Detector = Detector::ClearingRate { floor: BitRate::from_bps(1) };
 
 #[test]
 fn a_place_follows_the_start_of_a_transmission() {
@@ -140,9 +133,7 @@ fn a_place_follows_the_start_of_a_transmission() {
     let [a, b] = [(); 2].map(|()| plant.station(Stack::Zero));
     plant.join(a, b, 10);
     layered(&mut plant, a, Mode::Rtether(PLACES), NO_DETECTOR);
-    plant
-        .flow(once("raw", a, b, US(1_000), 1_500))
-        .encapsulation = Encapsulation::Raw;
+    plant.flow(once("raw", a, b, US(1_000), 1_500)).encapsulation = Encapsulation::Raw;
     plant.flow(once("bulk1", a, b, US(1_000), 1_472));
     plant.flow(once("bulk2", a, b, US(1_100), 1_472));
     let mut seen = Seen::default();
@@ -183,10 +174,7 @@ fn a_detector_hears_frames_for_others() {
     // one half. The listener of this load and a bystander hear the same.
     let threshold_percent = 50;
     let window = Duration::from_ms(10);
-    let detector = Detector::Utilization {
-        threshold_percent,
-        window,
-    };
+    let detector = Detector::Utilization { threshold_percent, window };
     for (us, is_congested) in [(100, true), (400, false)] {
         let mut plant = Plant::default();
         let hub = plant.hub(10, Duration::ZERO);
@@ -196,9 +184,8 @@ fn a_detector_hears_frames_for_others() {
         for &end in &ends[1..] {
             layered(&mut plant, end, Mode::None, detector);
             let name = format!("bulk{}", end.0);
-            plant.flow(periodic(&name, end, ends[0])).traffic = Traffic::Poisson {
-                mean_interval: Duration::from_ms(50),
-            };
+            plant.flow(periodic(&name, end, ends[0])).traffic =
+                Traffic::Poisson { mean_interval: Duration::from_ms(50) };
         }
         let record = plant.run(1_000);
         for end in &ends[1..] {

@@ -63,10 +63,7 @@ fn a_real_time_stack_charges_segments_of_messages_as_segments() {
     assert_eq!(count.data, 40);
     assert!(count.control > 0);
     for node in &record.nodes {
-        assert_eq!(
-            node.stack_busy,
-            US(50) * count.data + US(25) * count.control
-        );
+        assert_eq!(node.stack_busy, US(50) * count.data + US(25) * count.control);
     }
 }
 
@@ -76,11 +73,8 @@ fn a_task_charges_segments_of_messages_as_messages() {
     // segments applies to no message.
     let (mut plant, a, b) = cable([Stack::Zero, Stack::Zero]);
     plant.flow(messages(a, b));
-    station(&mut plant, a).tasks = Some(Tasks {
-        message: US(10),
-        segment: US(70),
-        messages_first: true,
-    });
+    station(&mut plant, a).tasks =
+        Some(Tasks { message: US(10), segment: US(70), messages_first: true });
     let plain = {
         let mut plain = plant.clone();
         station(&mut plain, a).tasks = None;
@@ -105,9 +99,7 @@ fn a_smoother_charges_what_a_segment_carries() {
             config: Config::new(Mode::None),
             rule: Rule::LINUX,
             ring: 2,
-            detector: Detector::OwnCollisions {
-                visibility_per_million: 1_000_000,
-            },
+            detector: Detector::OwnCollisions { visibility_per_million: 1_000_000 },
         }),
         ..Layer::default()
     }));

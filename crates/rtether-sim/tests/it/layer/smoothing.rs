@@ -12,18 +12,11 @@ use rtether_sim::observe::{NoObserver, Observer, PacketInfo};
 use super::{FRAME, US, cable, station};
 use crate::support::{Plant, periodic};
 
-const EVERY_COLLISION: Detector = Detector::OwnCollisions {
-    visibility_per_million: 1_000_000,
-};
+const EVERY_COLLISION: Detector = Detector::OwnCollisions { visibility_per_million: 1_000_000 };
 
 fn smoother(mode: Mode, ring: u32, detector: Detector) -> Layer {
     Layer {
-        smoother: Some(Smoothing {
-            config: Config::new(mode),
-            rule: Rule::LINUX,
-            ring,
-            detector,
-        }),
+        smoother: Some(Smoothing { config: Config::new(mode), rule: Rule::LINUX, ring, detector }),
         ..Layer::default()
     }
 }
@@ -40,9 +33,7 @@ fn greedy(mode: Mode, ring: u32, detector: Detector) -> (Plant, NodeId, NodeId) 
     for (payload, us) in [(1_472, 3_000), (700, 1_700), (10, 900)] {
         let flow = plant.flow(periodic(&format!("bulk{payload}"), a, b));
         flow.payload = Bytes::new(payload);
-        flow.traffic = Traffic::Poisson {
-            mean_interval: US(us),
-        };
+        flow.traffic = Traffic::Poisson { mean_interval: US(us) };
     }
     let layer = smoother(mode, ring, detector);
     station(&mut plant, a).layer = Some(Box::new(layer));
@@ -68,10 +59,7 @@ fn a_fixed_rate_never_exceeds_its_curve_on_the_wire() {
     // length t, over all pairs of frames. With one frame below the smoother, this is visible on the
     // wire. A greedy station uses all credits: at least CBD per period, less one MTU.
     for (depth, ms) in [(1_500, 5), (1_500, 36), (4_000, 10)] {
-        let fixed = Fixed {
-            depth: Bytes::new(depth),
-            period: Duration::from_ms(ms),
-        };
+        let fixed = Fixed { depth: Bytes::new(depth), period: Duration::from_ms(ms) };
         let (plant, a, _) = greedy(Mode::Fixed(fixed), 1, EVERY_COLLISION);
         let mut wire = Wire(a, Vec::new());
         let record = plant.run_with(2_000, 1, &mut wire);
@@ -90,10 +78,7 @@ fn a_fixed_rate_never_exceeds_its_curve_on_the_wire() {
         let smoother = smoother_of(&record, a);
         // The last frame may have been handed to the port and not be sent yet.
         let total = u64::try_from(total).unwrap();
-        assert_eq!(
-            (smoother.bulk.get(), smoother.real_time),
-            (total, Bytes::ZERO)
-        );
+        assert_eq!((smoother.bulk.get(), smoother.real_time), (total, Bytes::ZERO));
         assert_eq!(smoother.signals, 0, "nothing collides on full duplex");
     }
 }
@@ -102,10 +87,7 @@ fn a_fixed_rate_never_exceeds_its_curve_on_the_wire() {
 fn real_time_packets_wait_for_one_frame_only() {
     // Oracle: W1. Below the smoother is one frame; the largest occupies 10 Mbit/s for 1.2304 ms.
     // Urgent packets take 88 octets per millisecond of 300, bulk the rest.
-    let fixed = Mode::Fixed(Fixed {
-        period: Duration::from_ms(5),
-        ..Fixed::PAPER
-    });
+    let fixed = Mode::Fixed(Fixed { period: Duration::from_ms(5), ..Fixed::PAPER });
     let (mut plant, a, b) = greedy(fixed, 1, EVERY_COLLISION);
     let urgent = plant.flow(periodic("urgent", a, b));
     urgent.dscp = 46;
@@ -131,10 +113,7 @@ fn refused_packets_are_lost_in_the_layer() {
     let record = plant.run(2_000);
     let node = &record.nodes[a.index()];
     let smoother = node.layer.as_ref().unwrap().smoother.unwrap();
-    assert_eq!(
-        (smoother.bulk_depth_max, node.layer_dropped),
-        (5, smoother.dropped)
-    );
+    assert_eq!((smoother.bulk_depth_max, node.layer_dropped), (5, smoother.dropped));
     let lost: u64 = record.streams.iter().map(|stream| stream.dropped).sum();
     assert_eq!(lost, smoother.dropped);
     assert!(lost > 1_000);
@@ -144,23 +123,12 @@ fn refused_packets_are_lost_in_the_layer() {
 fn detectors_of_full_duplex_links_report() {
     // Oracle: 10 Mbit/s is below a floor of 11 and above one of 9; frames back to back use more
     // than half of the link; three full frames below the smoother are more than 3000 octets.
-    let rate = |mbps| Detector::ClearingRate {
-        floor: BitRate::from_mbps(mbps),
-    };
-    let busy = Detector::Utilization {
-        threshold_percent: 50,
-        window: Duration::from_ms(10),
-    };
-    let backlog = Detector::Backlog {
-        low: Bytes::new(1_000),
-        high: Bytes::new(3_000),
-    };
-    for (detector, is_congested) in [
-        (rate(11), true),
-        (rate(9), false),
-        (busy, true),
-        (backlog, true),
-    ] {
+    let rate = |mbps| Detector::ClearingRate { floor: BitRate::from_mbps(mbps) };
+    let busy = Detector::Utilization { threshold_percent: 50, window: Duration::from_ms(10) };
+    let backlog = Detector::Backlog { low: Bytes::new(1_000), high: Bytes::new(3_000) };
+    for (detector, is_congested) in
+        [(rate(11), true), (rate(9), false), (busy, true), (backlog, true)]
+    {
         // Without pacing the flows use 3.9 + 3.4 + 0.5 Mbit/s, in bunches.
         let (plant, a, _) = greedy(Mode::None, 3, detector);
         let record = plant.run(1_000);
@@ -196,10 +164,7 @@ fn adaptive_smoothers_speed_up_without_collisions() {
     plant.flow(periodic("more", a, b)).payload = Bytes::new(1_472);
     let record = plant.run(3_000);
     let smoother = smoother_of(&record, a);
-    assert!(
-        (1_497_000..=1_503_000).contains(&smoother.bulk.get()),
-        "{smoother:?}"
-    );
+    assert!((1_497_000..=1_503_000).contains(&smoother.bulk.get()), "{smoother:?}");
 }
 
 /// Ten stations on a hub that always have packets to send, each with a smoother.
@@ -213,9 +178,7 @@ fn crowd(mode: Mode) -> Plant {
         plant.join(talker, hub, 10);
         let flow = plant.flow(periodic(&format!("bulk{number}"), talker, sink));
         flow.payload = Bytes::new(1_472);
-        flow.traffic = Traffic::Poisson {
-            mean_interval: US(2_000),
-        };
+        flow.traffic = Traffic::Poisson { mean_interval: US(2_000) };
         let layer = smoother(mode, 2, EVERY_COLLISION);
         station(&mut plant, talker).layer = Some(Box::new(layer));
     }

@@ -42,10 +42,7 @@ fn closed_loop(number: u64) -> Case {
         let flow = flow(&mut dice, &format!("f{index}"), &template);
         let path = |flow: &Flow, to| routing.flow_path(&case.plant.network, flow, to).is_ok();
         let reaches = |&to: &NodeId| {
-            let back = Flow {
-                talker: to,
-                ..flow.clone()
-            };
+            let back = Flow { talker: to, ..flow.clone() };
             path(&flow, to) && path(&back, flow.talker)
         };
         if flow.listeners.iter().all(reaches) {
@@ -90,10 +87,7 @@ fn flow(dice: &mut Dice, name: &str, template: &Flow) -> Flow {
         listeners: template.listeners.clone(),
         delivery: Delivery::Unicast,
         payload: payload(dice),
-        tag: dice.chance(50).then(|| Tag {
-            pcp: pcp(dice),
-            vid: vid(dice.pick(&[0, 10, 20])),
-        }),
+        tag: dice.chance(50).then(|| Tag { pcp: pcp(dice), vid: vid(dice.pick(&[0, 10, 20])) }),
         stop: template.stop,
         reply: Some(Reply {
             payload: payload(dice),
@@ -126,9 +120,7 @@ fn flow(dice: &mut Dice, name: &str, template: &Flow) -> Flow {
             };
         }
         3 => {
-            flow.traffic = Traffic::Poisson {
-                mean_interval: interval,
-            };
+            flow.traffic = Traffic::Poisson { mean_interval: interval };
         }
         _ => {
             flow.traffic = Traffic::periodic(interval, Phase::Random);
@@ -164,11 +156,7 @@ impl Observer for Arrivals<'_> {
         let floor = flow.reply.map_or(Duration::ZERO, |reply| reply.after);
         assert!(delivery.latency > floor);
         let next = &mut self.next[delivery.stream];
-        assert_eq!(
-            packet.number, *next,
-            "a message of {} is missing",
-            flow.name
-        );
+        assert_eq!(packet.number, *next, "a message of {} is missing", flow.name);
         *next += 1;
     }
 }
@@ -177,10 +165,7 @@ impl Observer for Arrivals<'_> {
 fn run(case: &Case) -> (Record, Fingerprint) {
     let mut dice = Dice::new(case.number);
     let streams = case.plant.flows.iter().map(|flow| flow.listeners.len());
-    let arrivals = Arrivals {
-        plant: &case.plant,
-        next: vec![0; streams.sum()],
-    };
+    let arrivals = Arrivals { plant: &case.plant, next: vec![0; streams.sum()] };
     let mut observer = (arrivals, Fingerprint::default());
     let mut simulation = case.simulation();
     while simulation.now() < case.until {
@@ -228,8 +213,5 @@ fn whatever_waits_goes_on_in_the_end() {
     });
     let seen = seen.into_inner().unwrap();
     let is_whole = std::env::var_os("RTETHER_CASE").is_none();
-    assert!(
-        !is_whole || seen.iter().all(|&count| count > 20),
-        "{seen:?}"
-    );
+    assert!(!is_whole || seen.iter().all(|&count| count > 20), "{seen:?}");
 }

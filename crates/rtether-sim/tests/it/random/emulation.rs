@@ -135,10 +135,8 @@ impl Observer for Seen<'_> {
 fn simplify(mut plant: Plant) -> Plant {
     for node in &mut plant.network.nodes {
         if let NodeKind::EndStation(station) = &mut node.kind {
-            *station = EndStation {
-                driver_queue: station.driver_queue,
-                ..EndStation::new(Stack::Zero)
-            };
+            *station =
+                EndStation { driver_queue: station.driver_queue, ..EndStation::new(Stack::Zero) };
         }
     }
     plant
@@ -156,10 +154,7 @@ fn without_zero_timers(station: &mut EndStation) {
     if let Stack::IpRate { service } = &mut station.stack {
         *service = Duration::from_ns(1).max(*service);
     }
-    let transmit = station
-        .layer
-        .as_mut()
-        .and_then(|layer| layer.transmit.as_mut());
+    let transmit = station.layer.as_mut().and_then(|layer| layer.transmit.as_mut());
     if let Some(transmit) = transmit
         && let TransmitStrategy::Strict { .. } = transmit.strategy
     {
@@ -182,9 +177,7 @@ fn keep(mut plant: Plant) -> Plant {
                 without_zero_timers(station);
             }
             if let Some(layer) = &mut station.layer {
-                layer
-                    .rules
-                    .retain(|rule| rule.headers.source_port.is_none());
+                layer.rules.retain(|rule| rule.headers.source_port.is_none());
             }
         }
     }
@@ -193,15 +186,8 @@ fn keep(mut plant: Plant) -> Plant {
 
 fn ending(output: &Output) -> Option<(u64, NodeId, Instant, Option<DropReason>)> {
     match *output {
-        Output::Delivered {
-            token, station, at, ..
-        } => Some((token, station, at, None)),
-        Output::Dropped {
-            token,
-            node,
-            at,
-            reason,
-        } => Some((token, node, at, Some(reason))),
+        Output::Delivered { token, station, at, .. } => Some((token, station, at, None)),
+        Output::Dropped { token, node, at, reason } => Some((token, node, at, Some(reason))),
         Output::Collision { .. } | Output::Finished { .. } => None,
     }
 }
@@ -229,9 +215,7 @@ fn emulate(
                 outputs.extend(std::iter::from_fn(|| emulation.poll_output()));
             }
         }
-        emulation
-            .inject(arrival.station, arrival.at, arrival.frame)
-            .unwrap();
+        emulation.inject(arrival.station, arrival.at, arrival.frame).unwrap();
         outputs.extend(std::iter::from_fn(|| emulation.poll_output()));
         emulation.invariants().unwrap();
     }
@@ -260,12 +244,8 @@ fn check_finished(outputs: &[Output]) {
 /// Simulates and emulates a plant; returns the number of frames and of collisions of stations, or
 /// `None` if the plant cannot be emulated.
 fn compare(plant: &Plant, seed: u64, until: Instant) -> Option<(u64, usize)> {
-    let setup = Setup {
-        network: &plant.network,
-        groups: &plant.flows,
-        seed,
-        draws: Draws::InOrder,
-    };
+    let setup =
+        Setup { network: &plant.network, groups: &plant.flows, seed, draws: Draws::InOrder };
     let mut seen = Seen::new(&plant.flows);
     let mut simulation = plant.simulation(seed);
     simulation.run_until(until, &mut seen);

@@ -19,11 +19,8 @@ pub(super) fn flows(dice: &mut Dice, plant: &mut Plant, stations: &[NodeId], dra
     let routing = Routing::new(&plant.network);
     for number in 0..count {
         let flow = flow(dice, &format!("f{number}"), stations, has_bulk, drains);
-        let back = |from: NodeId| Flow {
-            talker: from,
-            delivery: Delivery::Unicast,
-            ..flow.clone()
-        };
+        let back =
+            |from: NodeId| Flow { talker: from, delivery: Delivery::Unicast, ..flow.clone() };
         let is_answered = flow.reply.is_some() || matches!(flow.traffic, Traffic::Bulk(_));
         let path = |flow: &Flow, to| routing.flow_path(&plant.network, flow, to);
         let reaches = |&to: &NodeId| {
@@ -41,14 +38,8 @@ fn flow(dice: &mut Dice, name: &str, stations: &[NodeId], has_bulk: bool, drains
     let talker = others.swap_remove(dice.index(others.len()));
     let traffic = traffic(dice, has_bulk, drains);
     let is_bulk = matches!(traffic, Traffic::Bulk(_));
-    let listeners = if is_bulk {
-        1
-    } else {
-        dice.between(1, 3).min(others.len() as u64)
-    };
-    let listeners = (0..listeners)
-        .map(|_| others.swap_remove(dice.index(others.len())))
-        .collect();
+    let listeners = if is_bulk { 1 } else { dice.between(1, 3).min(others.len() as u64) };
+    let listeners = (0..listeners).map(|_| others.swap_remove(dice.index(others.len()))).collect();
     let encapsulation = dice.pick(&[
         Encapsulation::Udp,
         Encapsulation::Udp,
@@ -63,18 +54,13 @@ fn flow(dice: &mut Dice, name: &str, stations: &[NodeId], has_bulk: bool, drains
         1 => Bytes::new(largest),
         _ => Bytes::new(dice.between(0, largest)),
     };
-    let deadline = dice
-        .chance(70)
-        .then(|| Duration::from_ns(dice.time(10_000, 3_000_000)));
+    let deadline = dice.chance(70).then(|| Duration::from_ns(dice.time(10_000, 3_000_000)));
     let mut flow = Flow {
         listeners,
         delivery: dice.pick(&[Delivery::Unicast, Delivery::Multicast]),
         encapsulation,
         payload: payload(dice),
-        tag: dice.chance(50).then(|| Tag {
-            pcp: pcp(dice),
-            vid: vid(dice.pick(&[0, 10, 20])),
-        }),
+        tag: dice.chance(50).then(|| Tag { pcp: pcp(dice), vid: vid(dice.pick(&[0, 10, 20])) }),
         dscp: dice.pick(&[0, 0, 46]),
         start: Duration::from_ns(dice.pick(&[0, 0, 1_000_000])),
         stop: Some(Duration::from_us(dice.time(1_500, 5_000))),
@@ -114,12 +100,8 @@ fn traffic(dice: &mut Dice, has_bulk: bool, drains: bool) -> Traffic {
                 burst: dice.small::<u32>(1, 8),
             }
         }
-        3 => Traffic::Poisson {
-            mean_interval: us(dice, 50, 500),
-        },
-        4 => Traffic::Flood {
-            interval: us(dice, 8, 60),
-        },
+        3 => Traffic::Poisson { mean_interval: us(dice, 50, 500) },
+        4 => Traffic::Flood { interval: us(dice, 8, 60) },
         _ => Traffic::Bulk(bulk(dice, drains)),
     }
 }
@@ -130,14 +112,9 @@ fn bulk(dice: &mut Dice, drains: bool) -> Bulk {
     Bulk {
         bursts: None,
         transfers: (0..dice.between(1, 3))
-            .map(|_| Transfer {
-                start: Duration::from_us(dice.time(0, 3_000)),
-                size: size(dice),
-            })
+            .map(|_| Transfer { start: Duration::from_us(dice.time(0, 3_000)), size: size(dice) })
             .collect(),
-        rate: dice
-            .chance(40)
-            .then(|| BitRate::from_mbps(dice.between(1, 50))),
+        rate: dice.chance(40).then(|| BitRate::from_mbps(dice.between(1, 50))),
         tcp: TcpParameters {
             segment: Bytes::new(dice.pick(&[100, 536, 1_460])),
             window: Bytes::new(dice.pick(&[2_000, 20_000, 65_535])),

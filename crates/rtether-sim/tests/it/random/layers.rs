@@ -78,36 +78,17 @@ fn layer(dice: &mut Dice, style: &Style) -> Layer {
 fn rule(dice: &mut Dice, class: u8) -> Rule {
     let empty = HeaderMatch::default();
     let headers = dice.pick(&[
-        HeaderMatch {
-            protocol: Some(17),
-            ..empty
-        },
-        HeaderMatch {
-            tos: Some(TosMatch::dscp(46)),
-            ..empty
-        },
-        HeaderMatch {
-            ethertype: Some(0x88B8),
-            ..empty
-        },
-        HeaderMatch {
-            source_port: Some(PortRange {
-                first: 49_152,
-                last: 49_154,
-            }),
-            ..empty
-        },
+        HeaderMatch { protocol: Some(17), ..empty },
+        HeaderMatch { tos: Some(TosMatch::dscp(46)), ..empty },
+        HeaderMatch { ethertype: Some(0x88B8), ..empty },
+        HeaderMatch { source_port: Some(PortRange { first: 49_152, last: 49_154 }), ..empty },
     ]);
     Rule { headers, class }
 }
 
 fn limits(dice: &mut Dice, style: &Style) -> Vec<u32> {
     let limit = |dice: &mut Dice| {
-        if style.is_tight {
-            dice.small::<u32>(1, 6)
-        } else {
-            100_000
-        }
+        if style.is_tight { dice.small::<u32>(1, 6) } else { 100_000 }
     };
     (0..dice.between(1, 4)).map(|_| limit(dice)).collect()
 }
@@ -131,14 +112,8 @@ fn receive(dice: &mut Dice, style: &Style) -> Receive {
         selection: dice.pick(&[
             ReceiveSelection::HighestFirst,
             ReceiveSelection::Promoting { picks },
-            ReceiveSelection::LowFlag {
-                idle_release,
-                low_turn: LowTurn::AllQueues,
-            },
-            ReceiveSelection::LowFlag {
-                idle_release,
-                low_turn: LowTurn::BelowTop,
-            },
+            ReceiveSelection::LowFlag { idle_release, low_turn: LowTurn::AllQueues },
+            ReceiveSelection::LowFlag { idle_release, low_turn: LowTurn::BelowTop },
         ]),
     })
 }
@@ -154,14 +129,10 @@ fn transmit(dice: &mut Dice, style: &Style) -> TransmitConfig {
         strategy: dice.pick(&[
             TransmitStrategy::Fifo,
             TransmitStrategy::MODERATE,
-            TransmitStrategy::Moderate {
-                empty: RingEmpty::NoneWaiting,
-            },
+            TransmitStrategy::Moderate { empty: RingEmpty::NoneWaiting },
             TransmitStrategy::Strict { idle_release },
             TransmitStrategy::Rings { count: class + 1 },
-            TransmitStrategy::Selection(Selection::Wrr {
-                weights: [2, 1, 3, 1, 1, 1, 1, 1],
-            }),
+            TransmitStrategy::Selection(Selection::Wrr { weights: [2, 1, 3, 1, 1, 1, 1, 1] }),
         ]),
         queue_limits,
     }
@@ -177,22 +148,10 @@ fn smoothing(dice: &mut Dice, style: &Style) -> Smoothing {
         period_min: period,
         ..dice.pick(&[Adaptive::HIMD, Adaptive::SLOW_START, Adaptive::LINEAR])
     };
-    let adaptive = Adaptive {
-        period_max: period * 10,
-        depth,
-        ..adaptive
-    };
-    let nt = Nt {
-        period_min: period,
-        period_max: period * 10,
-        ..Nt::paper(1)
-    };
-    let places = TurnBucket {
-        depth,
-        period_min: period,
-        period_max: period * 10,
-        ..TurnBucket::DEFAULT
-    };
+    let adaptive = Adaptive { period_max: period * 10, depth, ..adaptive };
+    let nt = Nt { period_min: period, period_max: period * 10, ..Nt::paper(1) };
+    let places =
+        TurnBucket { depth, period_min: period, period_max: period * 10, ..TurnBucket::DEFAULT };
     let packets = if style.is_tight { 3 } else { 100_000 };
     Smoothing {
         config: Config {
@@ -212,20 +171,10 @@ fn smoothing(dice: &mut Dice, style: &Style) -> Smoothing {
         rule: dice.pick(&[smoother::Rule::LINUX, smoother::Rule::NT]),
         ring: dice.pick(&[1, 2, 8]),
         detector: dice.pick(&[
-            Detector::OwnCollisions {
-                visibility_per_million: 250_000,
-            },
-            Detector::ClearingRate {
-                floor: BitRate::from_mbps(5),
-            },
-            Detector::Backlog {
-                low: Bytes::new(1_500),
-                high: Bytes::new(3_000),
-            },
-            Detector::Utilization {
-                threshold_percent: 50,
-                window: Duration::from_ms(1),
-            },
+            Detector::OwnCollisions { visibility_per_million: 250_000 },
+            Detector::ClearingRate { floor: BitRate::from_mbps(5) },
+            Detector::Backlog { low: Bytes::new(1_500), high: Bytes::new(3_000) },
+            Detector::Utilization { threshold_percent: 50, window: Duration::from_ms(1) },
         ]),
     }
 }

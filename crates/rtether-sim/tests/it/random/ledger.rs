@@ -99,17 +99,10 @@ impl<'a> Ledger<'a> {
     fn streams_of(&self, packet: &PacketInfo) -> std::ops::Range<usize> {
         let first = self.first[packet.flow.index()];
         let flow = self.flow(packet);
-        if packet
-            .tcp
-            .is_some_and(|segment| packet.is_reverse || segment.len == 0)
-        {
+        if packet.tcp.is_some_and(|segment| packet.is_reverse || segment.len == 0) {
             return first..first;
         }
-        let listener = if packet.is_reverse {
-            Some(packet.source)
-        } else {
-            packet.destination
-        };
+        let listener = if packet.is_reverse { Some(packet.source) } else { packet.destination };
         match listener {
             None => first..first + flow.listeners.len(),
             Some(node) => {
@@ -134,17 +127,11 @@ impl<'a> Ledger<'a> {
             self.compare_stream(line, stream, record, drained);
         }
         for (seen, node) in self.nodes.iter().zip(&record.nodes) {
-            let ports = record
-                .ports
-                .iter()
-                .filter(|port| port.port.node == node.node);
+            let ports = record.ports.iter().filter(|port| port.port.node == node.node);
             let full: u64 = ports.map(|port| port.dropped).sum();
             assert_eq!(seen.released, node.released, "releases at {:?}", node.node);
             let seen_lost = |reasons: &[DropReason]| -> u64 {
-                reasons
-                    .iter()
-                    .map(|&reason| seen.lost[reason as usize])
-                    .sum()
+                reasons.iter().map(|&reason| seen.lost[reason as usize]).sum()
             };
             let lost = [
                 (node.stack_dropped, seen_lost(&[DropReason::StackFull])),
@@ -158,17 +145,11 @@ impl<'a> Ledger<'a> {
                 ),
                 // Garbled frames are discarded by the node that receives them; these plants have no
                 // media.
-                (
-                    node.discarded,
-                    seen_lost(&[DropReason::FrameError, DropReason::Garbled]),
-                ),
+                (node.discarded, seen_lost(&[DropReason::FrameError, DropReason::Garbled])),
                 (node.filtered, seen_lost(&[DropReason::Filtered])),
                 (node.policed, seen_lost(&[DropReason::Policed])),
                 (node.layer_dropped, seen_lost(&[DropReason::LayerFull])),
-                (
-                    node.arp.map_or(0, |arp| arp.dropped),
-                    seen_lost(&[DropReason::Unresolved]),
-                ),
+                (node.arp.map_or(0, |arp| arp.dropped), seen_lost(&[DropReason::Unresolved])),
             ];
             for (counted, seen) in lost {
                 assert_eq!(seen, counted, "losses at {:?}", node.node);
@@ -201,22 +182,13 @@ impl<'a> Ledger<'a> {
             ("promotion", layer(|class| class.promoted > 0)),
             ("idle release", layer(|class| class.idle_releases > 0)),
             ("late", self.streams.iter().any(|line| line.late > 0)),
-            (
-                "in flight",
-                streams.iter().any(|stream| stream.in_flight > 0),
-            ),
-            (
-                "second transfer",
-                streams.iter().any(|s| s.transfers.len() > 1),
-            ),
+            ("in flight", streams.iter().any(|stream| stream.in_flight > 0)),
+            ("second transfer", streams.iter().any(|s| s.transfers.len() > 1)),
             ("retransmission", transfers().any(|t| t.retransmissions > 0)),
             ("timeout", transfers().any(|t| t.timeouts > 0)),
             ("unfinished", transfers().any(|t| t.finished_at.is_none())),
         ];
-        seen.into_iter()
-            .filter(|&(_, happened)| happened)
-            .map(|(name, _)| name)
-            .collect()
+        seen.into_iter().filter(|&(_, happened)| happened).map(|(name, _)| name).collect()
     }
 
     fn compare_stream(&self, line: &Line, stream: &StreamRecord, record: &Record, drained: bool) {
@@ -225,8 +197,7 @@ impl<'a> Ledger<'a> {
         let delivered = line.latencies.len() as u64;
         let released = if counts_files(flow) {
             let due = files(flow).into_iter().map(|file| file.0);
-            due.filter(|&due| due >= self.warmup && due < record.duration)
-                .count() as u64
+            due.filter(|&due| due >= self.warmup && due < record.duration).count() as u64
         } else {
             line.released
         };
@@ -251,24 +222,14 @@ impl<'a> Ledger<'a> {
         self.compare_missed(line, stream, record.duration);
         compare_latencies(line, stream);
         assert_eq!(stream.segments_ps, line.segments, "segments of {name}");
-        assert_eq!(
-            stream.ethernet.sum_ps, line.ethernet,
-            "Ethernet delay of {name}"
-        );
+        assert_eq!(stream.ethernet.sum_ps, line.ethernet, "Ethernet delay of {name}");
         compare_buckets(stream, record);
         for transfer in &stream.transfers {
             let Traffic::Bulk(bulk) = &flow.traffic else {
                 panic!("a transfer without bulk traffic")
             };
-            let largest = bulk
-                .transfers
-                .iter()
-                .map(|t| t.size.map_or(u64::MAX, Bytes::get))
-                .max();
-            assert!(
-                transfer.delivered.get() <= largest.unwrap(),
-                "too much of {name}"
-            );
+            let largest = bulk.transfers.iter().map(|t| t.size.map_or(u64::MAX, Bytes::get)).max();
+            assert!(transfer.delivered.get() <= largest.unwrap(), "too much of {name}");
         }
     }
 
@@ -288,10 +249,7 @@ impl<'a> Ledger<'a> {
         );
         let is_bulk = matches!(flow.traffic, Traffic::Bulk(_));
         if !self.has_floods && !is_bulk {
-            let overdue = line
-                .open
-                .values()
-                .filter(|at| end - at.since_start() > deadline);
+            let overdue = line.open.values().filter(|at| end - at.since_start() > deadline);
             let is_multicast = flow.delivery == rtether_model::flow::Delivery::Multicast;
             // A lost multicast packet stays in the list: the observer is not told which listeners
             // lose it.
@@ -313,14 +271,10 @@ fn counts_files(flow: &Flow) -> bool {
 
 /// Due times and sizes of the files of a flow, in the order of sending.
 fn files(flow: &Flow) -> Vec<(Duration, u64)> {
-    let Traffic::Bulk(bulk) = &flow.traffic else {
-        panic!("files of a flow that has none")
-    };
+    let Traffic::Bulk(bulk) = &flow.traffic else { panic!("files of a flow that has none") };
     let mut transfers = bulk.transfers.clone();
     transfers.sort_by_key(|transfer| transfer.start);
-    let files = transfers
-        .iter()
-        .map(|file| (file.start, file.size.map_or(0, Bytes::get)));
+    let files = transfers.iter().map(|file| (file.start, file.size.map_or(0, Bytes::get)));
     files.collect()
 }
 
@@ -330,10 +284,7 @@ fn compare_latencies(line: &Line, stream: &StreamRecord) {
     let square = |&ps: &i64| u128::from(ps.unsigned_abs()).pow(2);
     let latency = &stream.latency;
     assert_eq!(latency.count, sorted.len() as u64);
-    assert_eq!(
-        latency.sum_ps,
-        sorted.iter().map(|&ps| i128::from(ps)).sum()
-    );
+    assert_eq!(latency.sum_ps, sorted.iter().map(|&ps| i128::from(ps)).sum());
     assert_eq!(latency.sum_sq_ps2, sorted.iter().map(square).sum());
     let ends = [sorted.first(), sorted.last()].map(|end| end.copied().map(Duration::from_ps));
     assert_eq!(latency.min, ends[0].unwrap_or(Duration::MAX));
@@ -346,10 +297,7 @@ fn compare_latencies(line: &Line, stream: &StreamRecord) {
         let expected = sorted.partition_point(|&ps| ps <= upper.as_ps());
         assert_eq!(below, expected as u64, "latencies up to {upper:?}");
     }
-    assert_eq!(
-        (below, stream.histogram.total()),
-        (latency.count, latency.count)
-    );
+    assert_eq!((below, stream.histogram.total()), (latency.count, latency.count));
 }
 
 fn compare_buckets(stream: &StreamRecord, record: &Record) {
@@ -401,9 +349,7 @@ impl Observer for Ledger<'_> {
         assert_eq!(delivery.latency, latency);
         assert_eq!(delivery.segments.iter().copied().sum::<Duration>(), latency);
         let inside = Segment::ALL.iter().filter(|segment| segment.is_ethernet());
-        let ethernet: Duration = inside
-            .map(|segment| delivery.segments[segment.index()])
-            .sum();
+        let ethernet: Duration = inside.map(|segment| delivery.segments[segment.index()]).sum();
         assert_eq!(delivery.ethernet, ethernet);
         assert!(delivery.segments.iter().all(|part| !part.is_negative()));
 
@@ -413,11 +359,7 @@ impl Observer for Ledger<'_> {
             None => Floors::frame(flow),
         };
         let floor = self.floors.latency(flow, line.listener.unwrap(), frame);
-        assert!(
-            latency >= floor,
-            "{latency:?} of {} below {floor:?}",
-            flow.name
-        );
+        assert!(latency >= floor, "{latency:?} of {} below {floor:?}", flow.name);
 
         let payload = match packet.tcp {
             Some(_) if self.counts_files(packet) => files(flow)[packet.number as usize].1,
@@ -427,18 +369,10 @@ impl Observer for Ledger<'_> {
         let line = &mut self.streams[delivery.stream];
         let this = (packet.released_at, packet.number);
         if let Some(last) = line.last.replace(this) {
-            let follows = if packet.tcp.is_some() {
-                last <= this
-            } else {
-                last.1 < this.1
-            };
+            let follows = if packet.tcp.is_some() { last <= this } else { last.1 < this.1 };
             // A frame that one network destroys comes later by the other.
             let is_in_order = follows && last.0 <= this.0;
-            assert!(
-                is_in_order || self.is_redundant,
-                "{} is reordered",
-                flow.name
-            );
+            assert!(is_in_order || self.is_redundant, "{} is reordered", flow.name);
         }
         if is_counted {
             line.open.remove(&packet.number);

@@ -49,13 +49,7 @@ pub(super) struct Style {
 impl Style {
     /// No errors, no loops, room for everything, and all packets leave in the end.
     pub(super) const fn ample() -> Self {
-        Self {
-            has_loop: false,
-            vlans: Vlans::None,
-            errors: 0,
-            is_tight: false,
-            drains: true,
-        }
+        Self { has_loop: false, vlans: Vlans::None, errors: 0, is_tight: false, drains: true }
     }
 }
 
@@ -74,13 +68,7 @@ pub(super) fn network(dice: &mut Dice, plant: &mut Plant, drains: bool) -> Vec<N
     ]);
     let style = Style {
         has_loop: shape == Shape::Ring { is_open: false },
-        vlans: dice.pick(&[
-            Vlans::None,
-            Vlans::None,
-            Vlans::None,
-            Vlans::Split,
-            Vlans::Wild,
-        ]),
+        vlans: dice.pick(&[Vlans::None, Vlans::None, Vlans::None, Vlans::Split, Vlans::Wild]),
         errors: dice.pick(&[0, 0, 0, 1_000_000, 200_000_000]),
         is_tight: dice.chance(50),
         drains,
@@ -118,11 +106,7 @@ fn switches(dice: &mut Dice, plant: &mut Plant, shape: Shape, style: &Style) -> 
         })
         .collect();
     for (index, pair) in switches.windows(2).enumerate() {
-        let upper = if shape == Shape::Tree {
-            switches[dice.index(index + 1)]
-        } else {
-            pair[0]
-        };
+        let upper = if shape == Shape::Tree { switches[dice.index(index + 1)] } else { pair[0] };
         connect(dice, plant, style, upper, pair[1]);
     }
     if let Shape::Ring { is_open } = shape {
@@ -142,17 +126,12 @@ fn connect(dice: &mut Dice, plant: &mut Plant, style: &Style, a: NodeId, b: Node
         link.errors_per_billion = style.errors;
     }
     let ends = link.ends;
-    let is_trunk = ends
-        .iter()
-        .all(|end| plant.network.switch(end.node).is_some());
+    let is_trunk = ends.iter().all(|end| plant.network.switch(end.node).is_some());
     // Both ends of a trunk agree, unless ports are independent.
     let shared = vlan(dice, style, is_trunk);
     for end in ends {
-        let own = if style.vlans == Vlans::Wild {
-            vlan(dice, style, is_trunk)
-        } else {
-            shared.clone()
-        };
+        let own =
+            if style.vlans == Vlans::Wild { vlan(dice, style, is_trunk) } else { shared.clone() };
         if let NodeKind::Switch(switch) = &mut plant.network.nodes[end.node.index()].kind {
             let port = &mut switch.ports[usize::from(end.port)];
             port.vlan = own;
@@ -166,10 +145,7 @@ fn connect(dice: &mut Dice, plant: &mut Plant, style: &Style, a: NodeId, b: Node
 fn vlan(dice: &mut Dice, style: &Style, is_trunk: bool) -> PortVlan {
     let both = Some([10, 20].map(vid).to_vec());
     let native = dice.pick(&[None, Some(vid(10)), Some(vid(20))]);
-    let trunk = PortVlan::Trunk {
-        allowed: dice.pick(&[None, both]),
-        native,
-    };
+    let trunk = PortVlan::Trunk { allowed: dice.pick(&[None, both]), native };
     let access = PortVlan::Access(vid(dice.pick(&[10, 20])));
     match style.vlans {
         Vlans::None => PortVlan::Transparent,
@@ -199,12 +175,9 @@ pub(super) fn police(dice: &mut Dice, plant: &mut Plant) {
             continue;
         }
         switch.icmp_unclassified = dice.chance(50);
-        switch.thresholds = dice
-            .chance(50)
-            .then(|| [(); 8].map(|()| Bytes::new(dice.pick(&[2_000, 10_000]))));
-        switch.ingress = (0..dice.between(1, 4))
-            .map(|_| rule(dice, stations))
-            .collect();
+        switch.thresholds =
+            dice.chance(50).then(|| [(); 8].map(|()| Bytes::new(dice.pick(&[2_000, 10_000]))));
+        switch.ingress = (0..dice.between(1, 4)).map(|_| rule(dice, stations)).collect();
         for port in &mut switch.ports {
             port.ingress = dice.chance(20).then(|| vec![rule(dice, stations)]);
         }
@@ -238,10 +211,8 @@ pub(super) fn put_routers(dice: &mut Dice, plant: &mut Plant) {
 }
 
 fn rule(dice: &mut Dice, stations: &[NodeId]) -> IngressRule {
-    let mut rule = IngressRule {
-        mark: dice.chance(60).then(|| pcp(dice)),
-        ..IngressRule::default()
-    };
+    let mut rule =
+        IngressRule { mark: dice.chance(60).then(|| pcp(dice)), ..IngressRule::default() };
     match dice.index(5) {
         0 => rule.from = vec![dice.pick(stations)],
         1 => rule.to = vec![dice.pick(stations), dice.pick(stations)],
@@ -339,17 +310,11 @@ fn stack(dice: &mut Dice) -> Stack {
     match dice.between(0, 4) {
         0 => Stack::Zero,
         4 => layers::rtos(dice),
-        1 => Stack::IpRate {
-            service: Duration::from_ns(dice.time(0, 60_000)),
-        },
+        1 => Stack::IpRate { service: Duration::from_ns(dice.time(0, 60_000)) },
         _ => Stack::Linear(LinearStack {
             send: cost(dice, 40_000),
             receive: cost(dice, 40_000),
-            interface: if dice.chance(50) {
-                cost(dice, 5_000)
-            } else {
-                Cost::default()
-            },
+            interface: if dice.chance(50) { cost(dice, 5_000) } else { Cost::default() },
             jitter: jitter(dice),
             servers: dice.pick(&[Servers::Shared, Servers::PerDirection]),
         }),
@@ -370,10 +335,7 @@ fn measured(max: Duration) -> Empirical {
         let points = points.map(|(per_million, value)| Quantile { per_million, value });
         Quantiles::new(points.to_vec()).expect("it rises")
     };
-    Empirical {
-        send: table(max / 2),
-        receive: table(max),
-    }
+    Empirical { send: table(max / 2), receive: table(max) }
 }
 
 pub(super) fn jitter(dice: &mut Dice) -> Jitter {
@@ -387,11 +349,7 @@ pub(super) fn jitter(dice: &mut Dice) -> Jitter {
     ]);
     let outliers = dice.chance(30).then(|| {
         let min = us(dice, 100_000);
-        Outliers {
-            per_million: dice.pick(&[1_000, 50_000]),
-            min,
-            max: min + us(dice, 400_000),
-        }
+        Outliers { per_million: dice.pick(&[1_000, 50_000]), min, max: min + us(dice, 400_000) }
     });
     Jitter { spread, outliers }
 }

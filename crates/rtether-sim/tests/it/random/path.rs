@@ -17,10 +17,7 @@ pub(super) struct Floors<'a> {
 
 impl<'a> Floors<'a> {
     pub(super) fn new(network: &'a Network) -> Self {
-        Self {
-            network,
-            routing: Routing::new(network),
-        }
+        Self { network, routing: Routing::new(network) }
     }
 
     /// Minimum latency of a frame of a stream; `frame` is its untagged size, and that of the reply
@@ -57,9 +54,7 @@ impl<'a> Floors<'a> {
     fn nodes(&self, from: NodeId, to: NodeId, frame: Bytes, is_bulk: bool) -> Duration {
         let [from, to] = [from, to].map(|node| self.network.end_station(node).unwrap());
         // TCP has a segment before the program that reads the file.
-        let sending = from
-            .tasks
-            .map(|t| if is_bulk { t.segment } else { t.message });
+        let sending = from.tasks.map(|t| if is_bulk { t.segment } else { t.message });
         let receiving = to.tasks.filter(|_| !is_bulk).map(|tasks| tasks.message);
         let tasks = sending.into_iter().chain(receiving).sum::<Duration>();
         let stacks = [(from, 0), (to, 1)];
@@ -104,12 +99,7 @@ impl<'a> Floors<'a> {
 fn stack_costs(stack: &Stack, is_bulk: bool) -> [Cost; 2] {
     match stack {
         Stack::Zero => [Cost::default(); 2],
-        Stack::IpRate { service } => {
-            [Cost {
-                base: *service,
-                ..Cost::default()
-            }; 2]
-        }
+        Stack::IpRate { service } => [Cost { base: *service, ..Cost::default() }; 2],
         Stack::Linear(linear) => [linear.send, linear.receive],
         Stack::Rtos(rtos) if is_bulk => [rtos.segment; 2],
         Stack::Rtos(rtos) => [rtos.datagram; 2],

@@ -16,21 +16,14 @@ fn enlarge(dice: &mut Dice, flow: &mut Flow) {
         _ => Bytes::new(dice.between(1_473, 9_000)),
     };
     if let Traffic::Bulk(bulk) = &flow.traffic {
-        let ends = bulk
-            .transfers
-            .iter()
-            .all(|transfer| transfer.size.is_some());
+        let ends = bulk.transfers.iter().all(|transfer| transfer.size.is_some());
         flow.deadline = ends.then(|| Duration::from_us(dice.time(50, 20_000)));
     } else if flow.encapsulation == Encapsulation::Udp {
         if dice.chance(60) {
             flow.payload = size(dice);
         }
         flow.reply = flow.reply.map(|reply| Reply {
-            payload: if dice.chance(50) {
-                size(dice)
-            } else {
-                reply.payload
-            },
+            payload: if dice.chance(50) { size(dice) } else { reply.payload },
             ..reply
         });
     }

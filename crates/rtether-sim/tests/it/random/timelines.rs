@@ -67,10 +67,7 @@ fn check(timeline: &Timeline, now: Instant, delivery: &Delivery, shared: &[PortI
     let mut awaited = spent;
     for part in &timeline.parts {
         assert_eq!(part.enter, cursor, "a gap in {timeline:?}");
-        assert!(
-            part.time() > Duration::ZERO,
-            "an empty part in {timeline:?}"
-        );
+        assert!(part.time() > Duration::ZERO, "an empty part in {timeline:?}");
         assert!(!part.is_partial, "memory is enough for these plants");
         if part.is_awaited {
             awaited[part.place.segment.index()] += part.time();
@@ -107,10 +104,7 @@ fn check(timeline: &Timeline, now: Instant, delivery: &Delivery, shared: &[PortI
 
 fn is_one_frame(flow: &Flow) -> bool {
     let fits = |payload: Bytes| payload <= Bytes::new(1_472);
-    let is_plain = !matches!(
-        flow.encapsulation,
-        Encapsulation::Tcp | Encapsulation::Rtps { .. }
-    );
+    let is_plain = !matches!(flow.encapsulation, Encapsulation::Tcp | Encapsulation::Rtps { .. });
     let reply = flow.reply.as_ref();
     is_plain
         && !matches!(flow.traffic, Traffic::Bulk(_))
@@ -131,10 +125,8 @@ fn an_answer_waits_behind_what_its_stack_serves() {
     for station in [a, b, c] {
         plant.join(switch, station, 100);
     }
-    plant.flow(periodic("asked", a, b)).reply = Some(Reply {
-        payload: Bytes::new(60),
-        after: Duration::ZERO,
-    });
+    plant.flow(periodic("asked", a, b)).reply =
+        Some(Reply { payload: Bytes::new(60), after: Duration::ZERO });
     plant.flow(periodic("data", c, b));
     let mut seen = follow_all(&plant);
     let mut simulation = plant.simulation(1);
@@ -143,22 +135,13 @@ fn an_answer_waits_behind_what_its_stack_serves() {
     let of_stack = |segment: Segment| {
         let parts = timelines.iter().flat_map(|timeline| &timeline.parts);
         let own = parts.filter(move |part| part.place.segment == segment);
-        let waits = |part: &Part| {
-            part.waits
-                .iter()
-                .map(|wait| (wait.flow, wait.time))
-                .collect()
-        };
-        own.map(|part| (part.time(), waits(part)))
-            .collect::<Vec<(Duration, Vec<_>)>>()
+        let waits = |part: &Part| part.waits.iter().map(|wait| (wait.flow, wait.time)).collect();
+        own.map(|part| (part.time(), waits(part))).collect::<Vec<(Duration, Vec<_>)>>()
     };
     let behind_data = vec![(FlowId(1), service)];
     assert_eq!(of_stack(Segment::TalkerStack), [(service * 2, behind_data)]);
     let first = vec![(FlowId(0), service - Duration::from_ns(10_080))];
-    assert_eq!(
-        of_stack(Segment::ReceiveQueue),
-        [(service - Duration::from_ns(10_080), first)]
-    );
+    assert_eq!(of_stack(Segment::ReceiveQueue), [(service - Duration::from_ns(10_080), first)]);
 }
 
 #[test]

@@ -16,15 +16,7 @@ use super::path::{CUT_THROUGH_HEADER, Floors};
 use crate::support::Plant;
 
 /// Identity of a packet: flow, number, direction, ends, release, TCP sequence numbers.
-type Key = (
-    u32,
-    u32,
-    bool,
-    NodeId,
-    Option<NodeId>,
-    Instant,
-    (u64, u64, u32),
-);
+type Key = (u32, u32, bool, NodeId, Option<NodeId>, Instant, (u64, u64, u32));
 
 /// A frame that has reached a switch.
 #[derive(Clone, Copy)]
@@ -84,11 +76,7 @@ impl<'a> Wires<'a> {
         let Some(switch) = self.floors.network.switch(peer.node) else {
             return;
         };
-        let tag = if packet.tag.is_some() {
-            wire::TAG
-        } else {
-            Bytes::ZERO
-        };
+        let tag = if packet.tag.is_some() { wire::TAG } else { Bytes::ZERO };
         let untagged = Bytes::new(packet.frame_size.get() - tag.get());
         let flight = link.propagation + self.floors.interface(port.node, untagged) + switch.latency;
         let header = now + link.rate.time_ceil(CUT_THROUGH_HEADER + tag) + flight;
@@ -104,15 +92,8 @@ impl<'a> Wires<'a> {
         };
         self.last.insert(port, arrival.1);
         let untagged_pcp = switch.ports[usize::from(peer.port)].default_pcp;
-        let pcp = packet
-            .tag
-            .map_or(untagged_pcp, |(pcp, _)| Pcp::new(pcp).unwrap());
-        let arrival = Arrival {
-            header: arrival.0,
-            whole: arrival.1,
-            rate: link.rate,
-            pcp,
-        };
+        let pcp = packet.tag.map_or(untagged_pcp, |(pcp, _)| Pcp::new(pcp).unwrap());
+        let arrival = Arrival { header: arrival.0, whole: arrival.1, rate: link.rate, pcp };
         let same = self.arrivals.entry((peer.node, key(packet))).or_default();
         same.push(arrival);
     }
@@ -125,15 +106,8 @@ impl<'a> Wires<'a> {
         let own_rate = self.floors.network.links[self.link(port).index()].rate;
         let cuts = switch.mode == ForwardingMode::CutThrough && own_rate <= arrival.rate;
         let at = if cuts { arrival.header } else { arrival.whole };
-        let has_one = matches!(
-            switch.selection,
-            Selection::Fcfs | Selection::EarliestDeadline
-        );
-        let queue = if has_one {
-            0
-        } else {
-            switch.queues.queue_of(arrival.pcp)
-        };
+        let has_one = matches!(switch.selection, Selection::Fcfs | Selection::EarliestDeadline);
+        let queue = if has_one { 0 } else { switch.queues.queue_of(arrival.pcp) };
         (at, queue)
     }
 
@@ -144,21 +118,11 @@ impl<'a> Wires<'a> {
             assert_eq!(port.sent, sent.len() as u64, "frames of {:?}", port.port);
             let octets = sent.iter().map(|frame| wire::wire_size(frame.size).get());
             assert_eq!(port.sent_wire.get(), octets.sum::<u64>());
-            assert_eq!(
-                port.queues.iter().map(|queue| queue.sent).sum::<u64>(),
-                port.sent
-            );
+            assert_eq!(port.queues.iter().map(|queue| queue.sent).sum::<u64>(), port.sent);
             assert_eq!(port.offered, port.sent + port.dropped + port.queued);
-            assert!(
-                port.busy <= record.duration,
-                "more than all of a link is used"
-            );
+            assert!(port.busy <= record.duration, "more than all of a link is used");
             for pair in sent.windows(2) {
-                assert!(
-                    pair[0].end <= pair[1].start,
-                    "frames overlap at {:?}",
-                    port.port
-                );
+                assert!(pair[0].end <= pair[1].start, "frames overlap at {:?}", port.port);
             }
             if let Some(switch) = self.floors.network.switch(port.port.node) {
                 // Under a shaper frames may wait at an idle port.
@@ -167,9 +131,7 @@ impl<'a> Wires<'a> {
                 }
                 check_order(sent, switch, port.port);
                 let waited: i128 = port.queues.iter().map(|queue| queue.waited_ps).sum();
-                let own = sent
-                    .iter()
-                    .map(|f| i128::from((f.start - f.ready.unwrap().0).as_ps()));
+                let own = sent.iter().map(|f| i128::from((f.start - f.ready.unwrap().0).as_ps()));
                 assert_eq!(waited, own.sum(), "waiting times at {:?}", port.port);
             }
         }
@@ -181,11 +143,7 @@ fn check_work(sent: &[Sent], port: PortId) {
     let mut free = Instant::ZERO;
     for frame in sent {
         let (ready, _) = frame.ready.unwrap();
-        assert_eq!(
-            frame.start,
-            ready.max(free),
-            "a frame waits in vain at {port:?}"
-        );
+        assert_eq!(frame.start, ready.max(free), "a frame waits in vain at {port:?}");
         free = frame.end;
     }
 }
@@ -226,34 +184,21 @@ fn check_order(sent: &[Sent], switch: &Switch, port: PortId) {
     for (index, frame) in sent.iter().enumerate() {
         let (ready, queue) = frame.ready.unwrap();
         let last = &mut last[usize::from(queue)];
-        assert!(
-            *last <= ready,
-            "queue {queue} of {port:?} is not first in, first out"
-        );
+        assert!(*last <= ready, "queue {queue} of {port:?} is not first in, first out");
         *last = ready;
         if queue < strict_from {
             continue;
         }
-        let meanwhile = sent[..index]
-            .iter()
-            .rev()
-            .take_while(|other| other.start > ready);
+        let meanwhile = sent[..index].iter().rev().take_while(|other| other.start > ready);
         for other in meanwhile {
-            assert!(
-                other.ready.unwrap().1 >= queue,
-                "a less urgent frame first at {port:?}"
-            );
+            assert!(other.ready.unwrap().1 >= queue, "a less urgent frame first at {port:?}");
         }
     }
 }
 
 fn key(packet: &PacketInfo) -> Key {
-    let tcp = packet
-        .tcp
-        .map_or((0, 0, 0), |tcp| (tcp.seq, tcp.ack, tcp.len));
-    let part = packet
-        .fragment
-        .map_or(tcp, |fragment| (u64::from(fragment.number), 0, 0));
+    let tcp = packet.tcp.map_or((0, 0, 0), |tcp| (tcp.seq, tcp.ack, tcp.len));
+    let part = packet.fragment.map_or(tcp, |fragment| (u64::from(fragment.number), 0, 0));
     (
         packet.flow.0,
         packet.number,

@@ -79,11 +79,7 @@ impl Listener {
         let socket = UnixListener::bind(&path)?;
         fs::set_permissions(&path, Permissions::from_mode(0o600))?;
         socket.set_nonblocking(true)?;
-        Ok(Self {
-            socket,
-            clients: Vec::new(),
-            rests_until: None,
-        })
+        Ok(Self { socket, clients: Vec::new(), rests_until: None })
     }
 
     /// Returns the descriptors to wait for before the next call of [`serve`](Self::serve).

@@ -38,20 +38,13 @@ impl Served {
             }
             lost
         });
-        Self {
-            place,
-            folder,
-            stop,
-            thread: Some(thread),
-        }
+        Self { place, folder, stop, thread: Some(thread) }
     }
 
     /// Sends octets and returns the answer up to the end of the connection.
     fn send(&self, octets: &[u8]) -> Vec<u8> {
         let mut stream = UnixStream::connect(self.place.socket()).expect("there is one");
-        stream
-            .set_read_timeout(Some(Duration::from_secs(20)))
-            .expect("a timeout");
+        stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a timeout");
         // The other end may have closed already.
         drop(stream.write_all(octets));
         let mut back = Vec::new();
@@ -71,15 +64,9 @@ impl Served {
 fn what_is_asked_is_answered() {
     let served = Served::new("control");
     let ask = |request: &Request| ask(&served.place, request);
-    assert_eq!(
-        ask(&Request::Status(Form::Result(Format::Json))).expect("ok"),
-        "a json\n"
-    );
+    assert_eq!(ask(&Request::Status(Form::Result(Format::Json))).expect("ok"), "a json\n");
     let text = "\u{0}\"\u{1F600}".repeat(20_000);
-    let set = Request::Set {
-        name: "a\nb".to_owned(),
-        text: text.clone(),
-    };
+    let set = Request::Set { name: "a\nb".to_owned(), text: text.clone() };
     assert_eq!(ask(&set).expect("ok"), format!("a\nb {}", text.len()));
     let Err(AskError::Wrong(wrong)) = ask(&Request::Stop) else {
         panic!("it says no");
@@ -94,10 +81,7 @@ fn what_is_asked_is_answered() {
 fn what_is_too_large_or_too_slow_is_dropped() {
     // Oracle: the limits above. The next client is served all the same.
     let served = Served::new("limits");
-    let set = Request::Set {
-        name: String::new(),
-        text: "x".repeat(MAX_CONFIG + 1),
-    };
+    let set = Request::Set { name: String::new(), text: "x".repeat(MAX_CONFIG + 1) };
     let answer = served.send(set.line().as_bytes());
     let text = String::from_utf8_lossy(&answer);
     assert!(text.contains("the limit is 256 KiB"), "{text}");
@@ -124,13 +108,8 @@ fn silent_clients_keep_nobody_waiting() {
     let mut silent: Vec<UnixStream> = (0..3 * CLIENTS_MAX).map(|_| connect()).collect();
     // One starts a line and goes no further, and one does not take its answer.
     let begins = silent.last_mut().expect("there are some");
-    begins
-        .write_all(b"{\"verb\":")
-        .expect("it has not been let go");
-    let long = Request::Set {
-        name: "long".to_owned(),
-        text: "x".to_owned(),
-    };
+    begins.write_all(b"{\"verb\":").expect("it has not been let go");
+    let long = Request::Set { name: "long".to_owned(), text: "x".to_owned() };
     let mut deaf = connect();
     deaf.write_all(long.line().as_bytes()).expect("it is read");
     for _ in 0..3 {
@@ -144,17 +123,11 @@ fn silent_clients_keep_nobody_waiting() {
         stream.set_read_timeout(limit).expect("a timeout");
         let mut rest = Vec::new();
         let end = stream.read_to_end(&mut rest).map_err(|error| error.kind());
-        assert!(
-            matches!(end, Ok(_) | Err(ErrorKind::ConnectionReset)),
-            "{end:?}"
-        );
+        assert!(matches!(end, Ok(_) | Err(ErrorKind::ConnectionReset)), "{end:?}");
     }
     let lost = served.end();
     let least = 3 * CLIENTS_MAX as u64;
-    assert!(
-        (least..=least + 1).contains(&lost),
-        "{lost}: the deaf one may have heard at last"
-    );
+    assert!((least..=least + 1).contains(&lost), "{lost}: the deaf one may have heard at last");
 }
 
 #[test]
@@ -162,10 +135,7 @@ fn without_a_shim_the_remedy_is_named() {
     let folder = std::env::temp_dir().join("rtether-control-nobody");
     let place = RuntimeFiles::of(&folder, "eth0").expect("a name");
     let error = ask(&place, &Request::Stop).expect_err("nobody is there");
-    assert!(
-        error.to_string().contains("rtether shim up eth0"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("rtether shim up eth0"), "{error}");
 }
 
 proptest! {

@@ -32,10 +32,7 @@ type Labels<'a> = &'a [(&'a str, &'a str)];
 
 impl Page {
     fn new(device: &str) -> Self {
-        Self {
-            out: String::new(),
-            device: escaped(device),
-        }
+        Self { out: String::new(), device: escaped(device) }
     }
 
     /// Starts a counter.
@@ -69,9 +66,7 @@ impl Page {
 }
 
 fn escaped(text: &str) -> String {
-    text.replace('\\', "\\\\")
-        .replace('"', "\\\"")
-        .replace('\n', "\\n")
+    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
 fn seconds(time: Duration) -> f64 {
@@ -81,11 +76,7 @@ fn seconds(time: Duration) -> f64 {
 fn process(page: &mut Page, report: &Report) {
     page.gauge("info", "The shim itself; always 1.");
     let backend = report.status.backend.name();
-    page.sample(
-        "info",
-        &[("backend", backend), ("config", &report.config)],
-        1,
-    );
+    page.sample("info", &[("backend", backend), ("config", &report.config)], 1);
     let help = "Time since the shim was set up.";
     page.one("up_seconds", help, report.up.as_secs());
     let help = "Whether a watchdog restores the device if the process dies.";
@@ -117,10 +108,7 @@ fn traffic(page: &mut Page, report: &Report) {
     for (direction, traffic, _) in ways {
         page.sample("frames_total", &way(direction), traffic.frames);
     }
-    page.counter(
-        "bytes_total",
-        "Octets of frames handed on, without check sequence.",
-    );
+    page.counter("bytes_total", "Octets of frames handed on, without check sequence.");
     for (direction, traffic, _) in ways {
         page.sample("bytes_total", &way(direction), traffic.octets);
     }
@@ -157,21 +145,13 @@ fn queues(page: &mut Page, queues: &[QueueStatus]) {
         return;
     }
     page.gauge("queue_depth_frames", "Frames that wait.");
-    each(page, queues, "queue_depth_frames", |queue| {
-        Some(queue.depth)
-    });
+    each(page, queues, "queue_depth_frames", |queue| Some(queue.depth));
     page.counter("queue_accepted_total", "Frames that found room.");
-    each(page, queues, "queue_accepted_total", |queue| {
-        Some(queue.accepted)
-    });
+    each(page, queues, "queue_accepted_total", |queue| Some(queue.accepted));
     page.counter("queue_released_total", "Frames that left.");
-    each(page, queues, "queue_released_total", |queue| {
-        Some(queue.released)
-    });
+    each(page, queues, "queue_released_total", |queue| Some(queue.released));
     page.counter("queue_dropped_total", "Frames that found the queue full.");
-    each(page, queues, "queue_dropped_total", |queue| {
-        Some(queue.dropped)
-    });
+    each(page, queues, "queue_dropped_total", |queue| Some(queue.dropped));
     // The kernel does not measure waiting times.
     if queues.iter().any(|queue| queue.waited.is_some()) {
         let help = "Mean wait of the frames that left.";
@@ -223,10 +203,7 @@ fn states(page: &mut Page, smoother: &SmootherStatus) {
 
 fn packets(page: &mut Page, smoother: &SmootherStatus) {
     let statistics = &smoother.statistics;
-    let classes = [
-        ("real-time", &statistics.real_time),
-        ("bulk", &statistics.bulk),
-    ];
+    let classes = [("real-time", &statistics.real_time), ("bulk", &statistics.bulk)];
     let labels = |class| [("class", class)];
     page.counter("smoother_packets_total", "Packets that left the smoother.");
     for (name, class) in classes {
@@ -237,33 +214,14 @@ fn packets(page: &mut Page, smoother: &SmootherStatus) {
     for (name, class) in classes {
         page.sample("smoother_bytes_total", &labels(name), class.sent_size.get());
     }
-    page.counter(
-        "smoother_dropped_packets_total",
-        "Packets dropped because a queue was full.",
-    );
+    page.counter("smoother_dropped_packets_total", "Packets dropped because a queue was full.");
     for (name, class) in classes {
-        page.sample(
-            "smoother_dropped_packets_total",
-            &labels(name),
-            class.dropped,
-        );
+        page.sample("smoother_dropped_packets_total", &labels(name), class.dropped);
     }
     for (name, help, count) in [
-        (
-            "smoother_reports_total",
-            "Reports of congestion.",
-            statistics.reports,
-        ),
-        (
-            "smoother_decreases_total",
-            "How often the rate was lowered.",
-            statistics.decreases,
-        ),
-        (
-            "smoother_holds_total",
-            "Calls that held bulk packets back.",
-            statistics.holds,
-        ),
+        ("smoother_reports_total", "Reports of congestion.", statistics.reports),
+        ("smoother_decreases_total", "How often the rate was lowered.", statistics.decreases),
+        ("smoother_holds_total", "Calls that held bulk packets back.", statistics.holds),
     ] {
         page.counter(name, help);
         page.sample(name, &[], count);

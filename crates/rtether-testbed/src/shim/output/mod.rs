@@ -71,13 +71,10 @@ fn json(report: &Report) -> String {
 pub(crate) fn of_status(status: &Status) -> Value {
     let queues: Vec<Value> = status.queues.iter().map(queue).collect();
     let drops = status.drops.named();
-    let drops: serde_json::Map<String, Value> = drops
-        .into_iter()
-        .map(|(reason, count)| (reason.to_owned(), count.into()))
-        .collect();
-    let malformed: serde_json::Map<String, Value> = malformed(status)
-        .map(|(reason, count)| (reason.to_owned(), count.into()))
-        .collect();
+    let drops: serde_json::Map<String, Value> =
+        drops.into_iter().map(|(reason, count)| (reason.to_owned(), count.into())).collect();
+    let malformed: serde_json::Map<String, Value> =
+        malformed(status).map(|(reason, count)| (reason.to_owned(), count.into())).collect();
     json!({
         "backend": status.backend.name(),
         "is_real_time": status.is_real_time,
@@ -124,11 +121,7 @@ fn queue(queue: &QueueStatus) -> Value {
 }
 
 fn smoother(smoother: &SmootherStatus) -> Value {
-    let SmootherStatus {
-        mode,
-        state,
-        statistics,
-    } = smoother;
+    let SmootherStatus { mode, state, statistics } = smoother;
     json!({
         "mode": mode_name(mode),
         "credits_bytes": state.credits,

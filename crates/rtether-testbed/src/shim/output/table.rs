@@ -38,11 +38,7 @@ fn traffic(status: &Status) -> String {
         ("transmitted", &status.transmitted, status.bypassed.transmit),
         ("received", &status.received, status.bypassed.receive),
     ] {
-        let Traffic {
-            taken,
-            frames,
-            octets,
-        } = traffic;
+        let Traffic { taken, frames, octets } = traffic;
         _ = writeln!(
             out,
             "{name:<12} {frames} frames, {octets} B; {taken} taken in, {bypassed} bypassed"
@@ -60,9 +56,7 @@ fn rest(report: &Report) -> String {
     }
     if let Some(probes) = &status.probes {
         _ = write!(out, "\nprobes       ");
-        let counts = probes
-            .named()
-            .map(|(name, count)| format!("{count} {name}"));
+        let counts = probes.named().map(|(name, count)| format!("{count} {name}"));
         _ = writeln!(out, "{}", counts.join(", "));
     }
     out.push_str(&losses(status));
@@ -95,20 +89,14 @@ fn head(report: &Report) -> String {
 fn queues(queues: &[QueueStatus]) -> Table {
     let wait = |time: Option<Duration>| time.map(|time| Cell::from(time).shown(microseconds(time)));
     Table::of(queues)
-        .both("queue", "direction", |queue| {
-            direction_name(queue.direction)
-        })
+        .both("queue", "direction", |queue| direction_name(queue.direction))
         .both("", "class", |queue| queue.class.to_string())
         .both("waiting", "waiting_frames", |queue| queue.depth)
         .both("accepted", "accepted_frames", |queue| queue.accepted)
         .both("released", "released_frames", |queue| queue.released)
         .both("dropped", "dropped_frames", |queue| queue.dropped)
-        .both("mean wait", "mean_wait_ns", |queue| {
-            wait(queue.waited.map(|waited| waited.mean))
-        })
-        .both("longest", "longest_wait_ns", |queue| {
-            wait(queue.waited.map(|waited| waited.max))
-        })
+        .both("mean wait", "mean_wait_ns", |queue| wait(queue.waited.map(|waited| waited.mean)))
+        .both("longest", "longest_wait_ns", |queue| wait(queue.waited.map(|waited| waited.max)))
         .done()
 }
 
@@ -117,11 +105,7 @@ fn microseconds(time: Duration) -> String {
 }
 
 fn smoother_text(report: &Report, smoother: &SmootherStatus) -> String {
-    let SmootherStatus {
-        mode,
-        state,
-        statistics,
-    } = smoother;
+    let SmootherStatus { mode, state, statistics } = smoother;
     let mut out = format!("\nsmoother     {}", mode_name(mode));
     if let Some(rate) = state.rate {
         _ = write!(out, ", {rate} for bulk");
@@ -140,10 +124,7 @@ fn smoother_text(report: &Report, smoother: &SmootherStatus) -> String {
         state.bulk_packets,
         state.backlog.get()
     );
-    for (name, class) in [
-        ("real-time", &statistics.real_time),
-        ("bulk", &statistics.bulk),
-    ] {
+    for (name, class) in [("real-time", &statistics.real_time), ("bulk", &statistics.bulk)] {
         _ = writeln!(
             out,
             "  {name:<10} {} offered, {} sent, {} dropped; longest wait {}",
@@ -169,14 +150,9 @@ fn smoother_text(report: &Report, smoother: &SmootherStatus) -> String {
 fn losses(status: &Status) -> String {
     let list = |counts: &mut dyn Iterator<Item = (&'static str, u64)>| {
         let some = counts.filter(|(_, count)| *count > 0);
-        let words: Vec<String> = some
-            .map(|(reason, count)| format!("{count} {}", reason.replace('_', " ")))
-            .collect();
-        if words.is_empty() {
-            "none".to_owned()
-        } else {
-            words.join(", ")
-        }
+        let words: Vec<String> =
+            some.map(|(reason, count)| format!("{count} {}", reason.replace('_', " "))).collect();
+        if words.is_empty() { "none".to_owned() } else { words.join(", ") }
     };
     format!(
         "\ndropped      {}\nmalformed    {}\n",

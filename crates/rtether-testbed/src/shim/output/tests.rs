@@ -16,12 +16,7 @@ use super::*;
 
 fn probed() -> ProbeStatus {
     ProbeStatus {
-        own: PathCounters {
-            sent: 61,
-            answered: 62,
-            lost: 63,
-            absent: 64,
-        },
+        own: PathCounters { sent: 61, answered: 62, lost: 63, absent: 64 },
         answers: 65,
         declined: 66,
         forged: 67,
@@ -43,25 +38,15 @@ fn report() -> Report {
         accepted: 102,
         released: 103,
         dropped: 104,
-        waited: Some(Waited {
-            mean: Duration::from_us(105),
-            max: Duration::from_us(106),
-        }),
+        waited: Some(Waited { mean: Duration::from_us(105), max: Duration::from_us(106) }),
     };
-    let traffic = |taken| Traffic {
-        taken,
-        frames: taken + 1,
-        octets: taken + 2,
-    };
+    let traffic = |taken| Traffic { taken, frames: taken + 1, octets: taken + 2 };
     Report {
         device: "eth\"0".to_owned(),
         pid: 4711,
         config: "a\\b\n.yaml".to_owned(),
         rate: BitRate::from_mbps(100),
-        detector: Some(Detector::Backlog {
-            low: Bytes::new(1),
-            high: Bytes::new(2),
-        }),
+        detector: Some(Detector::Backlog { low: Bytes::new(1), high: Bytes::new(2) }),
         up: std::time::Duration::from_secs(3),
         reloads: (5, 6),
         is_watched: true,
@@ -87,10 +72,7 @@ fn report() -> Report {
                 stack_refused: 37,
                 abandoned: 38,
             },
-            bypassed: Directions {
-                transmit: 41,
-                receive: 42,
-            },
+            bypassed: Directions { transmit: 41, receive: 42 },
             malformed,
             missed_reports: 51,
             probes: Some(probed()),
@@ -188,21 +170,9 @@ fn metrics_can_be_read() {
         ("bypassed_frames_total", ",direction=\"transmit\"", 41.0),
         ("dropped_frames_total", ",reason=\"wire_overrun\"", 34.0),
         ("malformed_frames_total", ",reason=\"short_frame\"", 1.0),
-        (
-            "queue_depth_frames",
-            ",direction=\"transmit\",queue=\"0\"",
-            101.0,
-        ),
-        (
-            "queue_dropped_total",
-            ",direction=\"receive\",queue=\"1\"",
-            104.0,
-        ),
-        (
-            "queue_wait_max_seconds",
-            ",direction=\"receive\",queue=\"1\"",
-            106e-6,
-        ),
+        ("queue_depth_frames", ",direction=\"transmit\",queue=\"0\"", 101.0),
+        ("queue_dropped_total", ",direction=\"receive\",queue=\"1\"", 104.0),
+        ("queue_wait_max_seconds", ",direction=\"receive\",queue=\"1\"", 106e-6),
         ("missed_reports_total", "", 51.0),
         ("smoother_info", ",mode=\"himd\"", 1.0),
         ("smoother_period_seconds", "", 3e-3),
@@ -211,9 +181,7 @@ fn metrics_can_be_read() {
         ("smoother_packets_total", ",class=\"bulk\"", 0.0),
     ] {
         let sample = format!("rtether_shim_{name}{{{device}{labels}}}");
-        let found = samples
-            .get(&sample)
-            .unwrap_or_else(|| panic!("{sample} in\n{page}"));
+        let found = samples.get(&sample).unwrap_or_else(|| panic!("{sample} in\n{page}"));
         assert!((found - value).abs() <= value * 1e-12, "{sample}: {found}");
     }
 }
@@ -227,10 +195,7 @@ fn a_kernel_that_does_not_tell_waits_has_none() {
     report.status.smoother = None;
     let page = metrics(&report);
     read(&page);
-    assert!(
-        !page.contains("queue_wait") && !page.contains("smoother_"),
-        "{page}"
-    );
+    assert!(!page.contains("queue_wait") && !page.contains("smoother_"), "{page}");
     let document: Value = serde_json::from_str(&json(&report)).expect("JSON");
     assert_eq!(document["queues"][0]["wait_max_ns"], Value::Null);
     assert_eq!(document["smoother"], Value::Null);
@@ -275,38 +240,23 @@ run: { for: 10 ms }
     let judged = rtether::report::Verdicts::from(&checked);
     let mut all = names(&metrics(&report()));
     all.extend(names(&rtether::watch::metrics(&outcome, "eth0")));
-    all.extend(names(
-        &judged.render(Format::OpenMetrics, Screen::default()),
-    ));
+    all.extend(names(&judged.render(Format::OpenMetrics, Screen::default())));
     all
 }
 
 /// Oracle: each metric that the dashboard names is one that is written.
 #[test]
 fn the_dashboard_shows_metrics_that_there_are() {
-    let path = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../packaging/grafana/rtether.json"
-    );
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/grafana/rtether.json");
     let text = std::fs::read_to_string(path).expect("the dashboard");
     let dashboard: Value = serde_json::from_str(&text).expect("JSON");
     let panels = dashboard["panels"].as_array().expect("panels").iter();
-    let targets = panels
-        .filter_map(|panel| panel["targets"].as_array())
-        .flatten();
+    let targets = panels.filter_map(|panel| panel["targets"].as_array()).flatten();
     let mut expressions: Vec<&str> = targets.filter_map(|own| own["expr"].as_str()).collect();
-    let variables = dashboard["templating"]["list"]
-        .as_array()
-        .expect("variables");
-    expressions.extend(
-        variables
-            .iter()
-            .filter_map(|own| own["query"]["query"].as_str()),
-    );
+    let variables = dashboard["templating"]["list"].as_array().expect("variables");
+    expressions.extend(variables.iter().filter_map(|own| own["query"]["query"].as_str()));
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let words = expressions
-        .iter()
-        .flat_map(|own| own.split(|c| !is_name(c)));
+    let words = expressions.iter().flat_map(|own| own.split(|c| !is_name(c)));
     let named: BTreeSet<&str> = words.filter(|word| word.starts_with("rtether_")).collect();
     assert!(named.len() > 10, "{named:?}");
     let exposed = exposed();

@@ -226,11 +226,7 @@ impl<'a> Duty<'a> {
         }
         for (key, was, is) in [
             ("core", present.core.is_some(), wanted.core.is_some()),
-            (
-                "priority",
-                present.priority.is_some(),
-                wanted.priority.is_some(),
-            ),
+            ("priority", present.priority.is_some(), wanted.priority.is_some()),
         ] {
             if was && !is {
                 let message = format!(

@@ -66,9 +66,7 @@ impl<W: Write> Outlet<W> {
         };
         let mut outlet = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let written = outlet.write_all(line.as_bytes());
-        written
-            .and_then(|()| outlet.flush())
-            .map_err(|_| AgentError::Closed)
+        written.and_then(|()| outlet.flush()).map_err(|_| AgentError::Closed)
     }
 }
 
@@ -92,11 +90,7 @@ pub fn serve(
         listen(input, &outlet, &heard, &events);
     });
     std::thread::spawn(move || {
-        let mut agent = Agent {
-            outlet,
-            orders,
-            events,
-        };
+        let mut agent = Agent { outlet, orders, events };
         let result = agent.run();
         if let Err(error) = &result {
             // The coordinator may be gone.
@@ -134,12 +128,8 @@ fn listen<W: Write>(
             Ok(Some(line)) => match wire::parse(&line) {
                 Ok(Order::Tick) => continue,
                 Ok(Order::Clock(number)) => {
-                    let reading = Reading {
-                        number,
-                        monotonic,
-                        real,
-                        error_us: host::clock_error_us(),
-                    };
+                    let reading =
+                        Reading { number, monotonic, real, error_us: host::clock_error_us() };
                     if outlet.say(&Word::Clock(reading)).is_ok() {
                         continue;
                     }
@@ -183,12 +173,8 @@ impl<W: Write> Agent<W> {
         };
         let stop = Arc::new(AtomicBool::new(false));
         let (begin, start) = mpsc::sync_channel(1);
-        let ready = Ready {
-            addresses,
-            events: self.events.clone(),
-            start,
-            stop: Arc::clone(&stop),
-        };
+        let ready =
+            Ready { addresses, events: self.events.clone(), start, stop: Arc::clone(&stop) };
         std::thread::spawn(move || player.play(ready));
         let found = self.conduct(&begin, &stop)?;
         let order = self.order()?;
@@ -278,17 +264,12 @@ fn player(role: &Role, text: &str) -> Result<Player, AgentError> {
     if role.changes.len() > CHANGES_MAX {
         return Err(AgentError::Malformed("too many changes".into()));
     }
-    Player::new(role, text).map_err(|refusal| AgentError::Refused {
-        why: refusal.why,
-        is_input: refusal.is_input,
-    })
+    Player::new(role, text)
+        .map_err(|refusal| AgentError::Refused { why: refusal.why, is_input: refusal.is_input })
 }
 
 fn unfit(why: String) -> AgentError {
-    AgentError::Refused {
-        why,
-        is_input: false,
-    }
+    AgentError::Refused { why, is_input: false }
 }
 
 fn out_of_turn(order: &Order) -> AgentError {

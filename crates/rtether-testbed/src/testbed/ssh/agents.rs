@@ -156,11 +156,9 @@ impl<'r> Agents<'r> {
             return None;
         }
         let error = match event {
-            Event::Word(_, Word::Failed { why, is_input }) => HostError::Refused {
-                host: session.remote.called(),
-                why: harmless(&why),
-                is_input,
-            },
+            Event::Word(_, Word::Failed { why, is_input }) => {
+                HostError::Refused { host: session.remote.called(), why: harmless(&why), is_input }
+            }
             Event::Word(_, word) if !word.is_sound() => {
                 session.malformed("implausible values".into())
             }
@@ -201,21 +199,11 @@ impl<'r> Agents<'r> {
         let mut exchanges = Vec::new();
         for number in 0..EXCHANGES {
             let (monotonic, real) = monotonic_and_real_ns();
-            let own = Reading {
-                number,
-                monotonic,
-                real,
-                error_us: host::clock_error_us(),
-            };
+            let own = Reading { number, monotonic, real, error_us: host::clock_error_us() };
             let asked = monotonic_ns();
             drop(self.sessions[index].say(&Order::Clock(number), ""));
             let (answered, reading) = self.reading(index, number)?;
-            exchanges.push(Exchange {
-                asked,
-                answered,
-                reading,
-                own,
-            });
+            exchanges.push(Exchange { asked, answered, reading, own });
         }
         Estimate::of(&exchanges)
     }

@@ -93,21 +93,13 @@ pub(super) struct Course {
 impl Estimate {
     /// Estimates the offset from exchanges; `None` without any.
     pub(super) fn of(exchanges: &[Exchange]) -> Option<Self> {
-        let fastest = exchanges
-            .iter()
-            .min_by_key(|exchange| exchange.answered - exchange.asked)?;
+        let fastest = exchanges.iter().min_by_key(|exchange| exchange.answered - exchange.asked)?;
         let middle = fastest.asked.midpoint(fastest.answered);
         // Rounded up, plus one for the rounded midpoint.
         let error = (fastest.answered - fastest.asked) / 2 + 1;
-        let exchanged = Offset {
-            ns: fastest.reading.monotonic.checked_sub(middle)?,
-            error,
-            at: middle,
-        };
-        Some(Self {
-            exchanged,
-            synchronized: synchronized(fastest, middle),
-        })
+        let exchanged =
+            Offset { ns: fastest.reading.monotonic.checked_sub(middle)?, error, at: middle };
+        Some(Self { exchanged, synchronized: synchronized(fastest, middle) })
     }
 
     /// Returns the better estimate.
@@ -138,23 +130,13 @@ impl Course {
             let moved = before.ns.abs_diff(after.ns);
             let moved = i64::try_from(moved).unwrap_or(i64::MAX);
             // Did not run steadily: only its largest error can be given.
-            let jumped = Offset {
-                error: moved,
-                ..before
-            };
-            Self {
-                before,
-                after: if moved > JUMP { jumped } else { after },
-                basis,
-                taken,
-                start,
-            }
+            let jumped = Offset { error: moved, ..before };
+            Self { before, after: if moved > JUMP { jumped } else { after }, basis, taken, start }
         };
         let exchanged = course(before.exchanged, after.exchanged, Basis::Exchanges);
         let both = before.synchronized.zip(after.synchronized);
         let both = both.map(|(before, after)| course(before, after, Basis::Synchronized));
-        both.filter(|other| other.error() < exchanged.error())
-            .unwrap_or(exchanged)
+        both.filter(|other| other.error() < exchanged.error()).unwrap_or(exchanged)
     }
 
     fn error(&self) -> i64 {
@@ -208,12 +190,7 @@ mod tests {
     use super::*;
 
     fn reading(monotonic: i64, real: i64, error_us: Option<u32>) -> Reading {
-        Reading {
-            number: 0,
-            monotonic,
-            real,
-            error_us,
-        }
+        Reading { number: 0, monotonic, real, error_us }
     }
 
     fn exchange(asked: i64, answered: i64, monotonic: i64) -> Exchange {
@@ -259,18 +236,12 @@ mod tests {
     /// the run began at 150, with an assumed offset of 1010.
     #[test]
     fn between_estimates_a_clock_runs_at_a_constant_rate() {
-        let one = |ns, error, at| Estimate {
-            exchanged: offset(ns, error, at),
-            synchronized: None,
-        };
+        let one = |ns, error, at| Estimate { exchanged: offset(ns, error, at), synchronized: None };
         let course = Course::new(one(1_000, 5, 100), one(1_200, 7, 300), 1_010, 150);
         let at = Instant::from_ps(50_000);
         assert_eq!(course.shift(at), Duration::from_ns(90));
         assert_eq!(course.uncertainty(), Duration::from_ns(7));
-        let HostClock::Apart {
-            offset_ns, moved, ..
-        } = course.said()
-        else {
+        let HostClock::Apart { offset_ns, moved, .. } = course.said() else {
             panic!("{course:?}");
         };
         assert_eq!((offset_ns, moved), (1_050, Duration::from_ns(200)));

@@ -172,10 +172,7 @@ impl Coordinator<'_> {
             for &listener in flow.listeners.iter().filter(|node| **node != flow.talker) {
                 let both = network(flow.talker).zip(network(listener));
                 if both.is_some_and(|(talker, listener)| talker == listener) {
-                    return Err(HostError::SameHost {
-                        a: name(flow.talker),
-                        b: name(listener),
-                    });
+                    return Err(HostError::SameHost { a: name(flow.talker), b: name(listener) });
                 }
             }
         }
@@ -252,9 +249,7 @@ impl Coordinator<'_> {
             course: course(group),
         });
         // Without an estimate after the run, all hosts with this clock have failed.
-        clocks
-            .filter(|clock| clock.group == 0 || clock.course.is_some())
-            .collect()
+        clocks.filter(|clock| clock.group == 0 || clock.course.is_some()).collect()
     }
 
     /// Collects the reports.
@@ -268,8 +263,7 @@ impl Coordinator<'_> {
             let is_last = is_last.map_err(malformed)?;
             Ok(if is_last { Turn::Done } else { Turn::Waiting })
         };
-        self.agents
-            .gather("reporting", Phase::Report, soon, handle)?;
+        self.agents.gather("reporting", Phase::Report, soon, handle)?;
         let sessions = self.agents.sessions.iter().zip(reports);
         let sessions = sessions.filter(|(session, _)| session.is_alive());
         let reports = sessions.map(|(session, report)| (session.remote.node, report));

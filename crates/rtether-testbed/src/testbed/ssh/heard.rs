@@ -55,12 +55,7 @@ pub fn heard(scenario: &Scenario, octets: &[u8]) -> Heard {
         }
     }
     let measured = measured(scenario, reports, &readings);
-    Heard {
-        orders,
-        words,
-        is_said_alike,
-        measured,
-    }
+    Heard { orders, words, is_said_alike, measured }
 }
 
 fn is_alike<T: Serialize + DeserializeOwned + PartialEq>(message: &T) -> bool {
@@ -72,12 +67,7 @@ fn is_alike<T: Serialize + DeserializeOwned + PartialEq>(message: &T) -> bool {
 /// last as after it.
 fn measured(scenario: &Scenario, reports: Vec<(NodeId, Report)>, readings: &[Reading]) -> Measured {
     let estimate = |reading: &Reading| {
-        let exchange = Exchange {
-            asked: 0,
-            answered: 1_000,
-            reading: *reading,
-            own: *reading,
-        };
+        let exchange = Exchange { asked: 0, answered: 1_000, reading: *reading, own: *reading };
         Estimate::of(&[exchange])
     };
     let before = readings.first().and_then(estimate);

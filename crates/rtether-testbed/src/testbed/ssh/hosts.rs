@@ -62,10 +62,7 @@ impl Deployment {
             match remote(scenario, text) {
                 Err(reason) => reasons.push(reason),
                 Ok(host) if found.iter().any(|other| other.node == host.node) => {
-                    reasons.push(format!(
-                        "`--host {text}`: `{}` has a host already",
-                        host.name
-                    ));
+                    reasons.push(format!("`--host {text}`: `{}` has a host already", host.name));
                 }
                 Ok(host) => found.push(host),
             }
@@ -75,16 +72,11 @@ impl Deployment {
         for (id, node) in stations {
             if !found.iter().any(|host| host.node == id) {
                 let name = &node.name;
-                reasons.push(format!(
-                    "`{name}` has no host; add `--host {name}=TARGET%DEVICE`"
-                ));
+                reasons.push(format!("`{name}` has no host; add `--host {name}=TARGET%DEVICE`"));
             }
         }
         if !reasons.is_empty() {
-            return Err(TestbedError::Unsupported {
-                backend: Backend::Ssh.name(),
-                reasons,
-            });
+            return Err(TestbedError::Unsupported { backend: Backend::Ssh.name(), reasons });
         }
         found.sort_by_key(|host| host.node);
         Ok(Self { hosts: found })
@@ -136,20 +128,15 @@ fn remote(scenario: &Scenario, text: &str) -> Result<Remote, String> {
 impl fmt::Display for Deployment {
     /// Formats the plan as a shell script, with what each agent is told.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(
-            f,
-            "# starts an agent on each host; what is between them is used as it is"
-        )?;
+        writeln!(f, "# starts an agent on each host; what is between them is used as it is")?;
         for host in &self.hosts {
             let words = host.command();
-            let command = words
-                .iter()
-                .fold(None, |command: Option<CommandLine>, word| {
-                    Some(match command {
-                        None => CommandLine::words(word),
-                        Some(command) => command.argument((*word).to_owned()),
-                    })
-                });
+            let command = words.iter().fold(None, |command: Option<CommandLine>, word| {
+                Some(match command {
+                    None => CommandLine::words(word),
+                    Some(command) => command.argument((*word).to_owned()),
+                })
+            });
             let device = host.device.as_deref();
             let device = device.unwrap_or("the device of the connection");
             writeln!(f, "# plays `{}` on {device}", host.name)?;

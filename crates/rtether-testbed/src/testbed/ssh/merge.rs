@@ -38,8 +38,7 @@ pub(super) struct Ends {
 
 impl NodeClock {
     fn shift(&self, at: Instant) -> Duration {
-        self.course
-            .map_or(Duration::ZERO, |course| course.shift(at))
+        self.course.map_or(Duration::ZERO, |course| course.shift(at))
     }
 }
 
@@ -88,10 +87,7 @@ pub(super) fn collect(
         }
         report.stalls.shift(|Stall { from, until }| {
             let shift = own.shift(from);
-            Stall {
-                from: from - shift,
-                until: until - shift,
-            }
+            Stall { from: from - shift, until: until - shift }
         });
         let alike = clocks.iter().filter(|other| other.group == own.group);
         let nodes = alike.map(|other| other.node).collect();
@@ -135,14 +131,8 @@ pub(super) fn withhold(
     let name = |node: NodeId| scenario.network.node(node).name.as_str();
     let of = |node: NodeId| clocks.iter().find(|clock| clock.node == node);
     for (stream, end) in streams.iter_mut().zip(ends) {
-        let needed = [
-            Some(end.talker),
-            Some(end.listener).filter(|_| !end.is_round_trip),
-        ];
-        let gone = needed
-            .into_iter()
-            .flatten()
-            .find(|node| of(*node).is_none());
+        let needed = [Some(end.talker), Some(end.listener).filter(|_| !end.is_round_trip)];
+        let gone = needed.into_iter().flatten().find(|node| of(*node).is_none());
         if let Some(gone) = gone {
             *stream = MeasuredStream {
                 withheld: Some(format!("the host of `{}` dropped out", name(gone))),
@@ -179,10 +169,7 @@ fn reason(stream: &MeasuredStream, end: &Ends) -> Option<String> {
     if stream.latency.count == 0 {
         return None;
     }
-    if let Some(shortest) = end
-        .shortest
-        .filter(|&shortest| shortest + known < Duration::ZERO)
-    {
+    if let Some(shortest) = end.shortest.filter(|&shortest| shortest + known < Duration::ZERO) {
         return Some(format!(
             "one would be {}, and the clocks seemed known to {}",
             time(shortest),

@@ -119,11 +119,7 @@ pub enum HostError {
 }
 
 fn said(message: &str) -> String {
-    if message.is_empty() {
-        String::new()
-    } else {
-        format!(": {message}")
-    }
+    if message.is_empty() { String::new() } else { format!(": {message}") }
 }
 
 impl HostError {
@@ -164,7 +160,5 @@ pub fn run(
     options: &Options,
     progress: &Progress,
 ) -> Result<Measured, TestbedError> {
-    Ok(coordinator::run(
-        scenario, source, deployment, options, progress,
-    )?)
+    Ok(coordinator::run(scenario, source, deployment, options, progress)?)
 }

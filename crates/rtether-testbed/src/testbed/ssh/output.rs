@@ -42,12 +42,7 @@ fn line(scenario: &Scenario, host: &HostReport) -> String {
     let clock = match host.clock {
         None => "fell out".into(),
         Some(HostClock::Same) => "clock of this host".into(),
-        Some(HostClock::Apart {
-            offset_ns,
-            uncertainty,
-            moved,
-            basis,
-        }) => {
+        Some(HostClock::Apart { offset_ns, uncertainty, moved, basis }) => {
             let basis = match basis {
                 Basis::Exchanges => format!("{EXCHANGES} exchanges over ssh, before and after"),
                 Basis::Synchronized => "both synchronized".into(),
@@ -69,10 +64,7 @@ fn line(scenario: &Scenario, host: &HostReport) -> String {
 /// Formats nanoseconds as seconds, exactly: clocks may be years apart.
 fn seconds(ns: i64) -> String {
     let sign = if ns < 0 { "-" } else { "" };
-    let (whole, rest) = (
-        ns.unsigned_abs() / 1_000_000_000,
-        ns.unsigned_abs() % 1_000_000_000,
-    );
+    let (whole, rest) = (ns.unsigned_abs() / 1_000_000_000, ns.unsigned_abs() % 1_000_000_000);
     format!("{sign}{whole}.{rest:09} s")
 }
 
@@ -95,12 +87,7 @@ pub(in crate::testbed) fn json(scenario: &Scenario, measured: &Measured) -> Valu
 fn clock(clock: HostClock) -> Value {
     match clock {
         HostClock::Same => json!({ "same": true }),
-        HostClock::Apart {
-            offset_ns,
-            uncertainty,
-            moved,
-            basis,
-        } => json!({
+        HostClock::Apart { offset_ns, uncertainty, moved, basis } => json!({
             "same": false,
             "offset_ns": offset_ns,
             "uncertainty_ns": uncertainty.as_ns_floor(),
@@ -120,11 +107,8 @@ pub(in crate::testbed) fn leave_open(
     why: &str,
     assessment: &mut Assessment,
 ) {
-    let is_due = flow.deadline.is_some()
-        && scenario
-            .accept
-            .iter()
-            .any(|line| line.judges_deadline(flow));
+    let is_due =
+        flow.deadline.is_some() && scenario.accept.iter().any(|line| line.judges_deadline(flow));
     if is_due {
         assessment.verdict = assessment.verdict.max(Verdict::NoAnswer);
     }

@@ -127,11 +127,7 @@ pub(super) fn say<E>(
         }
         end.stalls_dropped += stalls.dropped;
     }
-    let errors = collected
-        .errors
-        .iter()
-        .chain(&collected.failures)
-        .take(ERRORS_MAX);
+    let errors = collected.errors.iter().chain(&collected.failures).take(ERRORS_MAX);
     end.errors = errors.map(|error| harmless(error)).collect();
     say(&Word::End(end))
 }

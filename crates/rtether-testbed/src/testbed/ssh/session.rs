@@ -132,21 +132,17 @@ impl<'p> Session<'p> {
         let target = &self.remote.target;
         let code = status.and_then(|status| status.code());
         match code {
-            Some(SSH_FAILED) if !self.has_greeted => RemoteError::NoConnection {
-                host: target.clone(),
-                message: last_line(&complaints),
+            Some(SSH_FAILED) if !self.has_greeted => {
+                RemoteError::NoConnection { host: target.clone(), message: last_line(&complaints) }
+                    .into()
             }
-            .into(),
             Some(code) if NO_COMMAND.contains(&code) && !self.has_greeted => {
                 RemoteError::NoProgram(target.clone()).into()
             }
             Some(WRONG_USE) if !self.has_greeted && complaints.contains(VERB) => {
                 self.version(format!("without `{VERB}`"))
             }
-            _ => HostError::Closed {
-                host: self.remote.called(),
-                message: last_line(&complaints),
-            },
+            _ => HostError::Closed { host: self.remote.called(), message: last_line(&complaints) },
         }
     }
 

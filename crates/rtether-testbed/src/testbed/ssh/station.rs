@@ -68,26 +68,19 @@ pub(super) struct Ready {
 }
 
 fn input(why: String) -> Refusal {
-    Refusal {
-        why,
-        is_input: true,
-    }
+    Refusal { why, is_input: true }
 }
 
 fn unfit(why: String) -> Refusal {
-    Refusal {
-        why,
-        is_input: false,
-    }
+    Refusal { why, is_input: false }
 }
 
 impl Player {
     /// Parses the scenario and finds the device.
     pub(super) fn new(role: &Role, text: &str) -> Result<Self, Refusal> {
         let changes = role.changes.iter();
-        let changes: Vec<Override> = changes
-            .map(|(path, value)| Override::new("--set", path, value.as_str()))
-            .collect();
+        let changes: Vec<Override> =
+            changes.map(|(path, value)| Override::new("--set", path, value.as_str())).collect();
         let loaded = scenario::load_with("scenario", text, &changes).into_scenario();
         let scenario =
             loaded.map_err(|said| input(format!("it cannot read the scenario: {said}")))?;
@@ -99,10 +92,7 @@ impl Player {
         let found = scenario.network.nodes.get(node.index());
         let is_station = found.is_some_and(|node| matches!(node.kind, NodeKind::EndStation(_)));
         if !is_station {
-            return Err(input(format!(
-                "no end station has the number {}",
-                role.node
-            )));
+            return Err(input(format!("no end station has the number {}", role.node)));
         }
         let here = here(role.device.as_deref(), speaks_ip(&scenario, node))?;
         let options = Options {
@@ -111,22 +101,12 @@ impl Player {
             seed: scenario.run.seed,
             priority: role.priority,
         };
-        Ok(Self {
-            scenario,
-            node,
-            options,
-            here,
-        })
+        Ok(Self { scenario, node, options, here })
     }
 
     /// Opens the station's sockets, waits for the start and plays; reports to `ready.events`.
     pub(super) fn play(self, ready: Ready) {
-        let Ready {
-            addresses,
-            events,
-            start,
-            stop,
-        } = ready;
+        let Ready { addresses, events, start, stop } = ready;
         let outcome = self.plan(&addresses).and_then(|(plan, watches)| {
             let mut duties = duties::duties(&self.scenario, &plan, &self.options);
             duties.retain(|node, _| *node == self.node);
@@ -152,22 +132,13 @@ impl Player {
         let stations = nodes.filter(|(_, node)| matches!(node.kind, NodeKind::EndStation(_)));
         let stations: Vec<NodeId> = stations.map(|(id, _)| id).collect();
         if stations.len() != addresses.len() {
-            return Err(format!(
-                "{} addresses for {} stations",
-                addresses.len(),
-                stations.len()
-            ));
+            return Err(format!("{} addresses for {} stations", addresses.len(), stations.len()));
         }
         let own = stations.iter().position(|node| *node == self.node);
         let watches = own.is_some_and(|own| addresses[own].watches);
         let hosts = stations.into_iter().zip(addresses).map(|(node, peer)| {
             let mac: MacAddress = peer.mac.parse().map_err(|error| format!("{error}"))?;
-            Ok(Host {
-                node,
-                namespace: String::new(),
-                ip: peer.ip,
-                mac,
-            })
+            Ok(Host { node, namespace: String::new(), ip: peer.ip, mac })
         });
         let plan = Plan {
             backend: Backend::Ssh,
@@ -226,10 +197,7 @@ fn speaks_ip(scenario: &Scenario, node: NodeId) -> bool {
     let own = |of: &&rtether_model::flow::Flow| of.talker == node || of.listeners.contains(&node);
     let mut flows = scenario.flows.iter().filter(own);
     flows.any(|flow| {
-        matches!(
-            flow.encapsulation,
-            Encapsulation::Udp | Encapsulation::Tcp | Encapsulation::Icmp
-        )
+        matches!(flow.encapsulation, Encapsulation::Udp | Encapsulation::Tcp | Encapsulation::Icmp)
     })
 }
 
@@ -271,9 +239,7 @@ fn choose<'i>(
         let Some(device) = found.iter().find(|own| own.name == name) else {
             let names: Vec<&str> = found.iter().map(|own| own.name.as_str()).collect();
             let names = names.join(", ");
-            return Err(input(format!(
-                "no network device `{name}`; there are {names}"
-            )));
+            return Err(input(format!("no network device `{name}`; there are {names}")));
         };
         let ip = device.addresses.first().copied();
         return Ok((device, ip.unwrap_or(Ipv4Addr::UNSPECIFIED)));
@@ -316,16 +282,10 @@ mod tests {
         let by = "10.0.0.9 51000 10.0.0.2 22";
         assert_eq!(chosen(None, Some(by)).ok(), right("eth0", "10.0.0.2"));
         assert_eq!(chosen(Some("eth0"), None).ok(), right("eth0", "10.0.0.1"));
-        assert_eq!(
-            chosen(Some("eth1"), Some(by)).ok(),
-            right("eth1", "0.0.0.0")
-        );
-        for connection in [
-            None,
-            Some(""),
-            Some("fe80::1 1 fe80::2%eth0 22"),
-            Some("a b 10.0.0.7 c"),
-        ] {
+        assert_eq!(chosen(Some("eth1"), Some(by)).ok(), right("eth1", "0.0.0.0"));
+        for connection in
+            [None, Some(""), Some("fe80::1 1 fe80::2%eth0 22"), Some("a b 10.0.0.7 c")]
+        {
             let refusal = chosen(None, connection).expect_err("unknown");
             assert!(refusal.is_input && refusal.why.contains("TARGET%eth0"));
         }

@@ -32,9 +32,7 @@ flows:
 ";
 
 fn plant() -> Scenario {
-    scenario::load("plant.yaml", PLANT)
-        .scenario
-        .expect("no errors")
+    scenario::load("plant.yaml", PLANT).scenario.expect("no errors")
 }
 
 fn us(us: i64) -> Duration {
@@ -56,32 +54,20 @@ fn hosts_are_given_to_stations() {
     let hosts = ["b=root@10.0.0.2%eth1", "alpha=one"].map(str::to_owned);
     let deployment = Deployment::new(&plant(), &hosts).expect("right");
     let found: Vec<_> = deployment.hosts.iter().collect();
-    assert_eq!(
-        (found[0].name.as_str(), found[1].name.as_str()),
-        ("alpha", "b")
-    );
+    assert_eq!((found[0].name.as_str(), found[1].name.as_str()), ("alpha", "b"));
     assert_eq!(found[1].target, "root@10.0.0.2");
     assert_eq!(found[1].device.as_deref(), Some("eth1"));
     assert_eq!(found[0].device, None);
     let script = deployment.to_string();
     let command = "-- root@10.0.0.2 rtether live-agent\n";
-    assert!(
-        script.contains("# plays `b` on eth1\nssh -o BatchMode=yes"),
-        "{script}"
-    );
+    assert!(script.contains("# plays `b` on eth1\nssh -o BatchMode=yes"), "{script}");
     assert!(script.ends_with(command), "{script}");
 }
 
 #[test]
 fn all_that_is_wrong_with_hosts_is_said() {
-    let all = reasons(&[
-        "alpa=x",
-        "sw=x",
-        "alpha",
-        "alpha=-oProxyCommand=false",
-        "alpha=x%",
-        "b=x%a/b",
-    ]);
+    let all =
+        reasons(&["alpa=x", "sw=x", "alpha", "alpha=-oProxyCommand=false", "alpha=x%", "b=x%a/b"]);
     for part in [
         "there is no node `alpa`; did you mean `alpha`?",
         "`sw` is not an end station",
@@ -102,13 +88,7 @@ fn all_that_is_wrong_with_hosts_is_said() {
 #[test]
 fn what_a_station_saw_is_told_whole() {
     let log = Log {
-        sent: vec![Sent {
-            stream: 7,
-            number: u32::MAX,
-            at: at(1),
-            call: us(2),
-            late: us(-3),
-        }],
+        sent: vec![Sent { stream: 7, number: u32::MAX, at: at(1), call: us(2), late: us(-3) }],
         // Takes more than one line.
         arrived: (0..600)
             .map(|number| Arrived {
@@ -120,12 +100,7 @@ fn what_a_station_saw_is_told_whole() {
                 is_answer: number % 3 == 0,
             })
             .collect(),
-        answered: vec![Answered {
-            stream: 2,
-            number: 5,
-            receive: None,
-            call: us(4),
-        }],
+        answered: vec![Answered { stream: 2, number: 5, receive: None, call: us(4) }],
         ..Log::default()
     };
     let file = FileLog {
@@ -179,12 +154,7 @@ fn times_that_would_overflow_are_refused() {
 /// awaited.
 #[test]
 fn a_host_that_has_said_its_end_says_no_more() {
-    let end = || {
-        Word::End(wire::End {
-            errors: vec!["x".to_owned(); 100],
-            ..wire::End::default()
-        })
-    };
+    let end = || Word::End(wire::End { errors: vec!["x".to_owned(); 100], ..wire::End::default() });
     let mut report = Report::default();
     assert_eq!(report.take(end()), Ok(true));
     for more in [end(), Word::Sent(vec![(0, 0, 0, 0, 0)])] {
@@ -196,12 +166,7 @@ fn a_host_that_has_said_its_end_says_no_more() {
 /// Oracle: the sum of two would be above 2^64.
 #[test]
 fn counts_that_would_overflow_are_refused() {
-    let end = |foreign| {
-        Word::End(wire::End {
-            foreign,
-            ..wire::End::default()
-        })
-    };
+    let end = |foreign| Word::End(wire::End { foreign, ..wire::End::default() });
     let files = |octets, again| Word::Files(vec![(0, 0, None, Some(0), octets, again)]);
     for word in [end(u64::MAX), files(u64::MAX, 0), files(0, u64::MAX)] {
         assert!(Report::default().take(word).is_err());
@@ -216,10 +181,7 @@ fn lines_are_limited() {
     let long = format!("{}\n", "x".repeat(LINE_MAX - 1));
     let longer = format!("{}\n", "x".repeat(LINE_MAX));
     let mut lines = Lines::new(long.as_bytes());
-    assert_eq!(
-        lines.next().map(|line| line.map(|line| line.len())),
-        Ok(Some(LINE_MAX))
-    );
+    assert_eq!(lines.next().map(|line| line.map(|line| line.len())), Ok(Some(LINE_MAX)));
     assert_eq!(lines.next(), Ok(None));
     assert!(Lines::new(longer.as_bytes()).next().is_err());
     assert!(Lines::new(&b"\xff\n"[..]).next().is_err());
@@ -232,14 +194,7 @@ fn lines_are_limited() {
 }
 
 fn offset(ns: i64) -> Estimate {
-    Estimate {
-        exchanged: Offset {
-            ns,
-            error: 20_000,
-            at: 0,
-        },
-        synchronized: None,
-    }
+    Estimate { exchanged: Offset { ns, error: 20_000, at: 0 }, synchronized: None }
 }
 
 fn course(before: i64, after: i64) -> Course {
@@ -250,11 +205,7 @@ fn course(before: i64, after: i64) -> Course {
 }
 
 fn clock(node: u32, group: usize, course: Option<Course>) -> NodeClock {
-    NodeClock {
-        node: NodeId(node),
-        group,
-        course,
-    }
+    NodeClock { node: NodeId(node), group, course }
 }
 
 fn arrival(stream: u16, released_us: i64, latency_us: i64, is_answer: bool) -> Arrived {
@@ -274,29 +225,14 @@ fn arrival(stream: u16, released_us: i64, latency_us: i64, is_answer: bool) -> A
 fn delays_are_corrected_for_clocks_that_moved() {
     let clocks = [clock(0, 0, None), clock(1, 1, Some(course(7_000, 107_000)))];
     let mut ends = merge::ends(&plant());
-    let report = |log| Report {
-        log,
-        ..Report::default()
-    };
+    let report = |log| Report { log, ..Report::default() };
     let of_a = Log {
-        arrived: vec![
-            arrival(1, 500_000, 300, true),
-            arrival(2, 500_000, 100, false),
-        ],
+        arrived: vec![arrival(1, 500_000, 300, true), arrival(2, 500_000, 100, false)],
         ..Log::default()
     };
     let of_b = Log {
-        sent: vec![Sent {
-            stream: 2,
-            number: 0,
-            at: at(500_000),
-            call: us(1),
-            late: us(0),
-        }],
-        arrived: vec![
-            arrival(0, 499_850, 150, false),
-            arrival(0, 500_000, -80, false),
-        ],
+        sent: vec![Sent { stream: 2, number: 0, at: at(500_000), call: us(1), late: us(0) }],
+        arrived: vec![arrival(0, 499_850, 150, false), arrival(0, 500_000, -80, false)],
         ..Log::default()
     };
     let mut report_of_b = report(of_b);
@@ -349,10 +285,7 @@ fn delays_between_clocks_need_a_tenth_of_the_deadline_or_median() {
     assert_eq!(streams[0].uncertainty, us(20));
     assert_eq!(streams[1].uncertainty, Duration::ZERO);
     let why = streams[2].withheld.as_deref().expect("no deadline");
-    assert!(
-        why.contains("up to 20 us") && why.contains("a tenth of the median"),
-        "{why}"
-    );
+    assert!(why.contains("up to 20 us") && why.contains("a tenth of the median"), "{why}");
     assert_eq!((streams[2].latency.count, streams[2].lost), (0, 2));
     // One host dropped out: nothing is known about what it was to receive.
     let mut streams = vec![one(us(100)), one(us(100)), one(us(100))];
@@ -375,13 +308,7 @@ fn hear(input: &[u8]) -> (String, Result<(), AgentError>) {
 #[test]
 fn an_agent_refuses_what_is_no_order() {
     let long = "x".repeat(LINE_MAX + 1);
-    for input in [
-        "hello\n",
-        "{\"role\":{}}\n",
-        "\"report\"\n",
-        "{\"start\":0}\n",
-        &long,
-    ] {
+    for input in ["hello\n", "{\"role\":{}}\n", "\"report\"\n", "{\"start\":0}\n", &long] {
         let (said, result) = hear(input.as_bytes());
         assert!(matches!(result, Err(AgentError::Malformed(_))), "{input}");
         let last = said.lines().last().expect("a line");

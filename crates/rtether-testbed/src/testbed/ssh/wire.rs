@@ -194,21 +194,21 @@ impl Word {
         let fits = |ns: i64| (-NS_MAX..=NS_MAX).contains(&ns);
         let may_fit = |ns: Option<i64>| ns.is_none_or(fits);
         match self {
-            Self::Sent(all) => all
-                .iter()
-                .all(|&(.., at, call, late)| fits(at) && fits(call) && fits(late)),
+            Self::Sent(all) => {
+                all.iter().all(|&(.., at, call, late)| fits(at) && fits(call) && fits(late))
+            }
             Self::Arrived(all) => all.iter().all(|&(_, _, at, latency, receive, _)| {
                 fits(at) && fits(latency) && may_fit(receive)
             }),
-            Self::Answered(all) => all
-                .iter()
-                .all(|&(.., receive, call)| may_fit(receive) && fits(call)),
+            Self::Answered(all) => {
+                all.iter().all(|&(.., receive, call)| may_fit(receive) && fits(call))
+            }
             Self::Files(all) => all.iter().all(|&(_, _, from, until, octets, again)| {
                 may_fit(from) && may_fit(until) && octets.max(again) <= COUNT_MAX
             }),
-            Self::Stalls(all) => all
-                .iter()
-                .all(|&(from, until)| fits(from) && fits(until) && from <= until),
+            Self::Stalls(all) => {
+                all.iter().all(|&(from, until)| fits(from) && fits(until) && from <= until)
+            }
             Self::Here(here) => {
                 let is_device = (1..=DEVICE_MAX).contains(&here.device.len());
                 is_device && here.mac.parse::<MacAddress>().is_ok()
@@ -225,13 +225,7 @@ impl Word {
 
 impl End {
     const fn counts(&self) -> [u64; 5] {
-        [
-            self.foreign,
-            self.unsent,
-            self.unrecorded,
-            self.clock_steps,
-            self.stalls_dropped,
-        ]
+        [self.foreign, self.unsent, self.unrecorded, self.clock_steps, self.stalls_dropped]
     }
 }
 

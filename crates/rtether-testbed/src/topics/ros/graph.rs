@@ -72,10 +72,7 @@ type Subject<'a> = (Kind, &'a str, Option<&'a str>, Part, &'a str);
 impl Graph {
     /// Draws the graph of endpoints; `who` names a participant.
     pub fn of(seen: &[Seen], nodes: &Nodes, who: impl Fn(GuidPrefix) -> Option<String>) -> Self {
-        let mut this = Self {
-            malformed: nodes.malformed,
-            ..Self::default()
-        };
+        let mut this = Self { malformed: nodes.malformed, ..Self::default() };
         // Those of participants that have gone do not count.
         let told = nodes.iter();
         let told = told.filter_map(|(prefix, node)| Some((node.name.clone(), who(prefix)?)));
@@ -83,9 +80,8 @@ impl Graph {
         this.nodes.sort();
         let owners = nodes.by_endpoint();
         let owners = owners.iter();
-        this.owners = owners
-            .map(|(guid, name)| (Guid::to_string(guid), (*name).to_owned()))
-            .collect();
+        this.owners =
+            owners.map(|(guid, name)| (Guid::to_string(guid), (*name).to_owned())).collect();
         this.find_twins();
         let mut hashes: BTreeMap<Subject<'_>, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
         for one in seen {
@@ -138,11 +134,7 @@ impl Graph {
             Part::Samples => one.is_writer,
             Part::Request | Part::Reply => !one.serves(),
         };
-        let side = if is_from {
-            &mut interface.from
-        } else {
-            &mut interface.to
-        };
+        let side = if is_from { &mut interface.from } else { &mut interface.to };
         side.insert(one.who.clone());
     }
 
@@ -153,10 +145,7 @@ impl Graph {
         }
         let twins = by_name.into_iter().filter(|(_, all)| all.len() > 1);
         self.twins = twins
-            .map(|(name, participants)| Twins {
-                name: name.to_owned(),
-                participants,
-            })
+            .map(|(name, participants)| Twins { name: name.to_owned(), participants })
             .collect();
     }
 

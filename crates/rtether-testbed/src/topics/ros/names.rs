@@ -96,11 +96,7 @@ impl Seen {
             seen.name = clean(action);
             seen.member = Some(clean(member));
             let whole = endpoint.type_name.contains("::action::dds_::");
-            seen.type_name = if whole {
-                action_type(&seen.type_name)
-            } else {
-                String::new()
-            };
+            seen.type_name = if whole { action_type(&seen.type_name) } else { String::new() };
         }
         seen
     }
@@ -120,10 +116,7 @@ impl Seen {
 
     /// Returns whether its node serves: writes replies and reads requests.
     pub const fn serves(&self) -> bool {
-        matches!(
-            (self.part, self.is_writer),
-            (Part::Request, false) | (Part::Reply, true)
-        )
+        matches!((self.part, self.is_writer), (Part::Request, false) | (Part::Reply, true))
     }
 
     /// Returns whether every node has it: parameters, the log, the description of types.

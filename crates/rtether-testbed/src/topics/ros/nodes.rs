@@ -57,26 +57,17 @@ impl Nodes {
             latency_budget: time::Duration::INFINITE,
             liveliness: Liveliness::default(),
             representations: vec![Encoded::Xcdr1, Encoded::Xcdr2],
-            limits: ResourceLimits {
-                samples: Some(WAITING_MAX),
-                ..ResourceLimits::default()
-            },
+            limits: ResourceLimits { samples: Some(WAITING_MAX), ..ResourceLimits::default() },
             ..Qos::reader()
         };
         let new = NewReader {
-            name: TopicName {
-                topic: TOPIC,
-                type_name: TYPE,
-            },
+            name: TopicName { topic: TOPIC, type_name: TYPE },
             key_of: None,
             qos,
             filter: None,
             subscriber: None,
         };
-        Self {
-            reader: domain.participant_mut().add_reader(now, new).ok(),
-            ..Self::default()
-        }
+        Self { reader: domain.participant_mut().add_reader(now, new).ok(), ..Self::default() }
     }
 
     /// Takes what participants have told.
@@ -148,17 +139,11 @@ fn nodes(mut decoder: Decoder<'_>, guid_len: usize) -> Result<Vec<Node>, CdrErro
         let (space, name) = (decoder.str()?, decoder.str()?);
         let mut endpoints = guids(&mut decoder, guid_len)?;
         endpoints.append(&mut guids(&mut decoder, guid_len)?);
-        nodes.push(Node {
-            name: full_name(space, name),
-            endpoints,
-        });
+        nodes.push(Node { name: full_name(space, name), endpoints });
     }
     // With GUIDs of the other size something else is left, beyond padding.
     if decoder.remaining() >= 4 {
-        return Err(CdrError {
-            offset: decoder.position(),
-            kind: CdrErrorKind::Truncated,
-        });
+        return Err(CdrError { offset: decoder.position(), kind: CdrErrorKind::Truncated });
     }
     Ok(nodes)
 }

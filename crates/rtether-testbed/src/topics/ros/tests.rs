@@ -14,10 +14,7 @@ fn endpoint(topic: &str, type_name: &str, user_data: &str) -> EndpointData {
         guid: Guid::new(GuidPrefix([7; 12]), EntityId::writer(1, false)),
         topic: topic.to_owned(),
         type_name: type_name.to_owned(),
-        qos: Qos {
-            user_data: user_data.into(),
-            ..Qos::writer()
-        },
+        qos: Qos { user_data: user_data.into(), ..Qos::writer() },
         unicast: Vec::new(),
         multicast: Vec::new(),
         expects_inline_qos: false,
@@ -47,21 +44,11 @@ fn names_are_those_of_ros() {
     };
     assert_eq!(
         words("rt/plant/chatter", TEXT),
-        of(
-            Kind::Topic,
-            "/plant/chatter",
-            "std_msgs/msg/String",
-            Part::Samples
-        )
+        of(Kind::Topic, "/plant/chatter", "std_msgs/msg/String", Part::Samples)
     );
     assert_eq!(
         words("rq/stopRequest", "std_srvs::srv::dds_::SetBool_Request_"),
-        of(
-            Kind::Service,
-            "/stop",
-            "std_srvs/srv/SetBool",
-            Part::Request
-        )
+        of(Kind::Service, "/stop", "std_srvs/srv/SetBool", Part::Request)
     );
     assert_eq!(
         words("rr/stopReply", "std_srvs::srv::dds_::SetBool_Response_"),
@@ -73,14 +60,7 @@ fn names_are_those_of_ros() {
         of(Kind::Action, "/turn", "turtle/action/Turn", Part::Request)
     );
     // Not of ROS: without prefix, or without what must follow.
-    for topic in [
-        "Square",
-        "rt",
-        "rt/",
-        "rq/stop",
-        "rr/stopRequest",
-        "rqx/yRequest",
-    ] {
+    for topic in ["Square", "rt", "rt/", "rq/stop", "rr/stopRequest", "rqx/yRequest"] {
         let (kind, name, type_name, _) = words(topic, TEXT);
         assert_eq!((kind, name.as_str()), (Kind::Dds, topic));
         assert_eq!(type_name, TEXT);
@@ -94,13 +74,7 @@ fn hashes_are_found_among_other_values() {
     assert_eq!(hash(&format!("typehash={HASH};")).as_deref(), Some(HASH));
     let among = format!("enclave=/;typehash={HASH};more=1;");
     assert_eq!(hash(&among).as_deref(), Some(HASH));
-    for none in [
-        "",
-        "typehash=",
-        "typehash=;",
-        "xtypehash=a;",
-        "typehash=\u{1b}[2J;",
-    ] {
+    for none in ["", "typehash=", "typehash=;", "xtypehash=a;", "typehash=\u{1b}[2J;"] {
         assert_eq!(hash(none), None, "{none}");
     }
     assert_eq!(hash(&format!("typehash={};", "a".repeat(129))), None);
@@ -151,10 +125,7 @@ fn nodes_are_read_with_guids_of_either_size() {
         }
     }
     let root = decode(&told(16, "/", "talker", &[]));
-    assert_eq!(
-        root.map(|nodes| nodes[0].name.clone()),
-        Ok("/talker".to_owned())
-    );
+    assert_eq!(root.map(|nodes| nodes[0].name.clone()), Ok("/talker".to_owned()));
     // Numbers beyond the octets that are there.
     let mut huge = told(16, "/", "talker", &[]);
     huge[20..24].fill(0xFF);
@@ -166,10 +137,7 @@ fn nobody_names_endpoints_of_others() {
     let mut nodes = Nodes::default();
     let own = Guid::new(GuidPrefix([7; 12]), EntityId([0, 0, 1, 3]));
     let other = Guid::new(GuidPrefix([8; 12]), EntityId([0, 0, 1, 3]));
-    let node = Node {
-        name: "/talker".to_owned(),
-        endpoints: vec![own, other],
-    };
+    let node = Node { name: "/talker".to_owned(), endpoints: vec![own, other] };
     nodes.tell(own.prefix, vec![node]);
     let by_endpoint = nodes.by_endpoint();
     assert_eq!(by_endpoint.get(&own), Some(&"/talker"));
@@ -187,20 +155,8 @@ fn differing_hashes_and_single_sides_are_found() {
         seen("rt/level", TEXT, &with(HASH), true, "/a"),
         seen("rt/level", TEXT, &with(HASH), false, "/b"),
         seen("rt/rosout", TEXT, &with(HASH), true, "/a"),
-        seen(
-            "rq/stopRequest",
-            "s::srv::dds_::S_Request_",
-            &with("R1"),
-            true,
-            "/a",
-        ),
-        seen(
-            "rr/stopReply",
-            "s::srv::dds_::S_Response_",
-            &with("R2"),
-            false,
-            "/a",
-        ),
+        seen("rq/stopRequest", "s::srv::dds_::S_Request_", &with("R1"), true, "/a"),
+        seen("rr/stopReply", "s::srv::dds_::S_Response_", &with("R2"), false, "/a"),
     ];
     let graph = Graph::of(&all, &Nodes::default(), |_| None);
     let [clash] = &graph.clashes[..] else {
@@ -210,10 +166,7 @@ fn differing_hashes_and_single_sides_are_found() {
     assert_eq!(clash.hashes.len(), 2);
     let chatter = &graph.interfaces[&(Kind::Topic, "/chatter".to_owned())];
     assert_eq!(chatter.without_hash, 1);
-    let single: Vec<(Kind, &str)> = graph
-        .one_sided()
-        .map(|(kind, name, _)| (kind, name))
-        .collect();
+    let single: Vec<(Kind, &str)> = graph.one_sided().map(|(kind, name, _)| (kind, name)).collect();
     assert_eq!(single, [(Kind::Service, "/stop")]);
 }
 

@@ -15,10 +15,7 @@ pub(super) struct Hold {
 
 impl Hold {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
-        Self {
-            shared,
-            is_closed: AtomicBool::new(false),
-        }
+        Self { shared, is_closed: AtomicBool::new(false) }
     }
 
     /// Takes a turn.

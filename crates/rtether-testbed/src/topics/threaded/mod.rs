@@ -85,11 +85,7 @@ impl Participant {
         let own = Arc::clone(&shared);
         let builder = thread::Builder::new().name("rtether".to_owned());
         let thread = builder.spawn(move || own.drive())?;
-        Ok(Self {
-            shared,
-            thread: Mutex::new(Some(thread)),
-            address,
-        })
+        Ok(Self { shared, thread: Mutex::new(Some(thread)), address })
     }
 
     /// Returns its address and port.

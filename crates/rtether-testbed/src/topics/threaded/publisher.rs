@@ -52,10 +52,7 @@ impl Publisher {
         let outlet = match kind {
             Kind::Octets => Publication::create(participant, now, topic, qos).map(Outlet::Octets),
             Kind::Payload(name) => {
-                let name = TopicName {
-                    topic,
-                    type_name: &name,
-                };
+                let name = TopicName { topic, type_name: &name };
                 let id = participant.create_writer(now, name, false, qos);
                 id.map(Outlet::Payload)
             }
@@ -68,11 +65,7 @@ impl Publisher {
         let outlet = outlet.ok_or(Failure::Endpoints)?;
         let id = outlet.id();
         drop(turn);
-        Ok(Self {
-            hold: Hold::new(shared),
-            outlet: Mutex::new(Some(outlet)),
-            id,
-        })
+        Ok(Self { hold: Hold::new(shared), outlet: Mutex::new(Some(outlet)), id })
     }
 
     fn outlet(&self) -> MutexGuard<'_, Option<Outlet>> {
@@ -89,12 +82,11 @@ impl Publisher {
         let mut outlet = self.outlet();
         let outlet = outlet.as_mut().ok_or(Failure::Closed)?;
         let value = outlet.value(content)?;
-        self.hold
-            .wait(patience, |turn| match turn.write(outlet, &value) {
-                Ok(number) => Ok(Some(number)),
-                Err(Failure::Refused(PublishError::Write(WriteError::Full))) => Ok(None),
-                Err(other) => Err(other),
-            })
+        self.hold.wait(patience, |turn| match turn.write(outlet, &value) {
+            Ok(number) => Ok(Some(number)),
+            Err(Failure::Refused(PublishError::Write(WriteError::Full))) => Ok(None),
+            Err(other) => Err(other),
+        })
     }
 
     /// Waits until `is_it` holds, but not longer than `patience`; returns whether it does.
@@ -103,9 +95,7 @@ impl Publisher {
         patience: WallDuration,
         mut is_it: impl FnMut(&mut Turn<'_>) -> Result<bool, Failure>,
     ) -> Result<bool, Failure> {
-        let met = self
-            .hold
-            .wait(patience, |turn| Ok(is_it(turn)?.then_some(())))?;
+        let met = self.hold.wait(patience, |turn| Ok(is_it(turn)?.then_some(())))?;
         Ok(met.is_some())
     }
 
@@ -116,9 +106,8 @@ impl Publisher {
     /// It is closed.
     pub fn await_readers(&self, count: usize, patience: WallDuration) -> Result<bool, Failure> {
         let until = WallInstant::now() + patience;
-        let is_matched = self.wait(patience, |turn| {
-            Ok(turn.domain()?.participant().readers_of(self.id) >= count)
-        })?;
+        let is_matched = self
+            .wait(patience, |turn| Ok(turn.domain()?.participant().readers_of(self.id) >= count))?;
         if !is_matched {
             return Ok(false);
         }
@@ -139,9 +128,7 @@ impl Publisher {
     /// # Errors
     /// It is closed.
     pub fn await_acknowledged(&self, patience: WallDuration) -> Result<bool, Failure> {
-        self.wait(patience, |turn| {
-            Ok(turn.domain()?.participant().is_acknowledged(self.id))
-        })
+        self.wait(patience, |turn| Ok(turn.domain()?.participant().is_acknowledged(self.id)))
     }
 
     /// Returns how many readers are matched.
@@ -149,12 +136,7 @@ impl Publisher {
     /// # Errors
     /// It is closed.
     pub fn readers(&self) -> Result<usize, Failure> {
-        Ok(self
-            .hold
-            .turn()?
-            .domain()?
-            .participant()
-            .readers_of(self.id))
+        Ok(self.hold.turn()?.domain()?.participant().readers_of(self.id))
     }
 
     /// Returns how many samples of the history lack the acknowledgment of a reliable reader.
@@ -162,12 +144,7 @@ impl Publisher {
     /// # Errors
     /// It is closed.
     pub fn unacknowledged(&self) -> Result<u64, Failure> {
-        Ok(self
-            .hold
-            .turn()?
-            .domain()?
-            .participant()
-            .unacknowledged(self.id))
+        Ok(self.hold.turn()?.domain()?.participant().unacknowledged(self.id))
     }
 
     /// Returns why readers of the topic are not matched, each reason once.
@@ -214,9 +191,9 @@ impl Outlet {
     /// Reads the content as what this writer writes.
     fn value<'a>(&self, content: &'a Content) -> Result<Value<'a>, Failure> {
         match (self, content) {
-            (Self::Octets(_), Content::Octets(octets)) => Ok(Value::Octets(Octets {
-                octets: octets.clone(),
-            })),
+            (Self::Octets(_), Content::Octets(octets)) => {
+                Ok(Value::Octets(Octets { octets: octets.clone() }))
+            }
             (Self::Payload(_), Content::Octets(octets)) if octets.len() < HEADER => Err(
                 Failure::Content("a payload begins with the four octets that name its encoding"),
             ),
@@ -227,9 +204,9 @@ impl Outlet {
             (Self::Described(..), Content::Octets(_)) => {
                 Err(Failure::Content("the topic has values of a described type"))
             }
-            (Self::Octets(_) | Self::Payload(_), Content::Json(_)) => Err(Failure::Content(
-                "the topic has octets: its type is not described",
-            )),
+            (Self::Octets(_) | Self::Payload(_), Content::Json(_)) => {
+                Err(Failure::Content("the topic has octets: its type is not described"))
+            }
         }
     }
 

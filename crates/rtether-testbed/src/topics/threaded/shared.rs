@@ -114,10 +114,7 @@ impl Shared {
         }
         self.wanting.fetch_add(1, Ordering::SeqCst);
         self.waker.wake();
-        let mut turn = Turn {
-            core: self.lock(),
-            shared: self,
-        };
+        let mut turn = Turn { core: self.lock(), shared: self };
         let now = turn.domain()?.now();
         turn.core.step(&self.bell, now);
         turn.domain()?;
@@ -185,12 +182,12 @@ impl Core {
                 Some(Event::ReaderMatched { writer, .. }) => {
                     self.matched_at.insert(writer, now);
                 }
-                Some(Event::OfferedIncompatible {
-                    writer, policies, ..
-                }) => self.keep_apart(Endpoint::Writer(writer), &policies),
-                Some(Event::RequestedIncompatible {
-                    reader, policies, ..
-                }) => self.keep_apart(Endpoint::Reader(reader), &policies),
+                Some(Event::OfferedIncompatible { writer, policies, .. }) => {
+                    self.keep_apart(Endpoint::Writer(writer), &policies)
+                }
+                Some(Event::RequestedIncompatible { reader, policies, .. }) => {
+                    self.keep_apart(Endpoint::Reader(reader), &policies)
+                }
                 Some(
                     Event::ParticipantFound { .. }
                     | Event::ParticipantLost { .. }

@@ -119,10 +119,7 @@ impl Subscriber {
         let source = match kind {
             Kind::Octets => Subscription::create(participant, now, topic, qos).map(Source::Octets),
             Kind::Payload(name) => {
-                let name = TopicName {
-                    topic,
-                    type_name: &name,
-                };
+                let name = TopicName { topic, type_name: &name };
                 let id = participant.create_reader(now, name, None, qos);
                 id.map(Source::Payload)
             }
@@ -273,9 +270,8 @@ impl Source {
                 let octets = received.value.unwrap_or_default().octets;
                 (received.info, Content::Octets(octets))
             }
-            Self::Payload(id) => participant.take(now, *id, |info, payload, _| {
-                (*info, Content::Octets(payload.to_vec()))
-            })?,
+            Self::Payload(id) => participant
+                .take(now, *id, |info, payload, _| (*info, Content::Octets(payload.to_vec())))?,
             Self::Described(subscription, structure) => {
                 let received = subscription.take(participant, now)?;
                 let value = received.value.as_ref();

@@ -59,11 +59,7 @@ fn a_full_reader_holds_a_reliable_writer_back_and_nothing_is_lost() {
     let qos = qos(Reliability::Reliable, History::KeepAll, 5);
     let (publisher, subscriber) = ends(&here, &there, qos.clone(), qos);
     let mut written = 0;
-    while publisher
-        .write(&octets(written), Duration::from_millis(300))
-        .unwrap()
-        .is_some()
-    {
+    while publisher.write(&octets(written), Duration::from_millis(300)).unwrap().is_some() {
         written += 1;
         assert!(written < 100, "there is no limit");
     }
@@ -78,10 +74,7 @@ fn a_full_reader_holds_a_reliable_writer_back_and_nothing_is_lost() {
         });
         for next in 0..200 {
             let taken = subscriber.take(SOON).unwrap().unwrap();
-            assert_eq!(
-                (number(&taken), taken.sequence),
-                (next, i64::from(next) + 1)
-            );
+            assert_eq!((number(&taken), taken.sequence), (next, i64::from(next) + 1));
             let age = taken.received_ns - taken.sent_ns.unwrap();
             assert!((0..60_000_000_000).contains(&age), "{age}");
         }
@@ -117,9 +110,7 @@ fn closing_ends_waits_and_may_be_repeated() {
     let strict = qos(Reliability::Reliable, History::KeepAll, 10);
     let publisher = here.publisher(&topic(), Kind::Octets, best).unwrap();
     let there = participant(223);
-    let subscriber = there
-        .subscriber(&topic(), Kind::Octets, strict.clone())
-        .unwrap();
+    let subscriber = there.subscriber(&topic(), Kind::Octets, strict.clone()).unwrap();
     let until = Instant::now() + SOON;
     while publisher.mismatches().unwrap().is_empty() && Instant::now() < until {
         thread::sleep(Duration::from_millis(10));
@@ -129,10 +120,7 @@ fn closing_ends_waits_and_may_be_repeated() {
     assert_eq!(subscriber.await_writers(1, AT_ONCE), Ok(false));
     assert_eq!(subscriber.mismatches().unwrap(), why);
     let json = Content::Json("{}".to_owned());
-    assert!(matches!(
-        publisher.write(&json, AT_ONCE),
-        Err(Failure::Content(_))
-    ));
+    assert!(matches!(publisher.write(&json, AT_ONCE), Err(Failure::Content(_))));
     thread::scope(|scope| {
         let waiting = scope.spawn(|| subscriber.take(SOON));
         thread::sleep(Duration::from_millis(50));
@@ -146,10 +134,7 @@ fn closing_ends_waits_and_may_be_repeated() {
     assert_eq!(publisher.readers(), Err(Failure::Closed));
     let closed = there.subscriber(&topic(), Kind::Octets, strict.clone());
     assert!(matches!(closed, Err(Failure::Closed)));
-    assert!(matches!(
-        here.publisher("", Kind::Octets, strict),
-        Err(Failure::Topic)
-    ));
+    assert!(matches!(here.publisher("", Kind::Octets, strict), Err(Failure::Topic)));
 }
 
 /// Oracle: the clock.

@@ -22,10 +22,7 @@ fn structure() -> Structure {
             sequence<Point, 2> path;
             short grid[2][3];
         };";
-    let source = Source {
-        name: "all.idl".to_owned(),
-        text: text.to_owned(),
-    };
+    let source = Source { name: "all.idl".to_owned(), text: text.to_owned() };
     let library = Library::parse(&source).unwrap();
     Structure::clone(library.structure("All").unwrap())
 }
@@ -52,15 +49,10 @@ fn what_is_shown_can_be_read_again() {
     let structure = structure();
     let value = values_of(text, &structure).unwrap().remove(0);
     let mut payload = Vec::new();
-    structure
-        .to_payload(&value, Encoding::Xcdr2, ByteOrder::Little, &mut payload)
-        .unwrap();
+    structure.to_payload(&value, Encoding::Xcdr2, ByteOrder::Little, &mut payload).unwrap();
     let value = structure.from_payload(&payload).unwrap();
     let shown = json_of(&value);
-    assert_eq!(
-        shown,
-        serde_json::from_str::<serde_json::Value>(text).unwrap()
-    );
+    assert_eq!(shown, serde_json::from_str::<serde_json::Value>(text).unwrap());
     assert_eq!(values_of(&shown.to_string(), &structure), Ok(vec![value]));
 }
 
@@ -83,12 +75,7 @@ fn what_is_not_said_is_zero() {
             "{text}"
         );
     }
-    assert_eq!(
-        values_of("- color: RED\n- on: true\n", &structure)
-            .unwrap()
-            .len(),
-        2
-    );
+    assert_eq!(values_of("- color: RED\n- on: true\n", &structure).unwrap().len(), 2);
 }
 
 #[test]
@@ -109,19 +96,10 @@ fn mistakes_have_a_place_and_a_remedy() {
             "member `on`: a truth value expected at line 1, column 6; write `true` or `false`",
         ),
         ("{tiny: 128}", "not an integer from -128 to 127"),
-        (
-            "{large: -1}",
-            "not an integer from 0 to 18446744073709551615",
-        ),
-        (
-            "{name: longer}",
-            "a text of 6 octets at line 1, column 8; the type allows 5",
-        ),
+        ("{large: -1}", "not an integer from 0 to 18446744073709551615"),
+        ("{name: longer}", "a text of 6 octets at line 1, column 8; the type allows 5"),
         ("{raw: [256]}", "not an integer from 0 to 255"),
-        (
-            "{path: [{}, {}, {}]}",
-            "3 elements at line 1, column 8; the type allows 2",
-        ),
+        ("{path: [{}, {}, {}]}", "3 elements at line 1, column 8; the type allows 2"),
         ("{grid: [1, 2]}", "a list expected"),
         ("{grid: [1]}", "1 elements"),
         ("{letter: xy}", "a character of one octet expected"),
@@ -138,9 +116,7 @@ fn mistakes_have_a_place_and_a_remedy() {
 fn numbers_that_json_does_not_have_are_texts() {
     // Oracle: reading them again gives the same values.
     let structure = structure();
-    let value = values_of("path: [{x: NaN, y: -inf}]", &structure)
-        .unwrap()
-        .remove(0);
+    let value = values_of("path: [{x: NaN, y: -inf}]", &structure).unwrap().remove(0);
     let shown = json_of(&value);
     assert_eq!(shown["path"][0]["x"], "NaN");
     assert_eq!(shown["path"][0]["y"], "-inf");

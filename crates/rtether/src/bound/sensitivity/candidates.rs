@@ -48,11 +48,7 @@ impl Candidate {
             let flow = &mut flows[id.index()];
             *flow = with_priority(flow, pcp);
         }
-        Scenario {
-            network: self.network(scenario),
-            flows,
-            ..scenario.clone()
-        }
+        Scenario { network: self.network(scenario), flows, ..scenario.clone() }
     }
 
     /// Returns whether stations at a hub would have other turns than those of this network, or a link of a
@@ -79,11 +75,8 @@ impl Candidate {
                 if let NodeKind::EndStation(station) = &mut network.nodes[node.index()].kind {
                     station.stack = halved(&station.stack);
                     // Tasks have a processor of their own, and an interface none.
-                    let others = [
-                        CostName::TaskMessage,
-                        CostName::TaskSegment,
-                        CostName::Interface,
-                    ];
+                    let others =
+                        [CostName::TaskMessage, CostName::TaskSegment, CostName::Interface];
                     let own = station.unknown.iter_mut();
                     for unknown in own.filter(|own| !others.contains(&own.cost)) {
                         unknown.more = half(unknown.more);
@@ -115,11 +108,7 @@ impl Candidate {
             Self::Link(link) => {
                 let link = &scenario.network.links[link.index()];
                 let [a, b] = link.ends.map(|end| name(end.node));
-                format!(
-                    "link {a} - {b}: {} instead of {}",
-                    faster(link.rate),
-                    link.rate
-                )
+                format!("link {a} - {b}: {} instead of {}", faster(link.rate), link.rate)
             }
             Self::Priority(flow, pcp) => {
                 let flow = &scenario.flows[flow.index()];
@@ -166,10 +155,7 @@ fn places(scenario: &Scenario, stream: &StreamBound) -> Vec<Place> {
     }
     let network = &scenario.network;
     let flow = &scenario.flows[stream.flow.index()];
-    let of_station = |segment, node| Place {
-        segment,
-        port: PortId { node, port: 0 },
-    };
+    let of_station = |segment, node| Place { segment, port: PortId { node, port: 0 } };
     let routing = Routing::new(network);
     let paths = routing.flow_paths(network, flow, stream.listener);
     let hops = paths.unwrap_or_default().into_iter().flatten();
@@ -233,11 +219,7 @@ fn next(switch: &Switch, is_wanted: impl Fn(u8) -> bool, highest: bool) -> Optio
     let all = (0..8).filter_map(Pcp::new);
     let wanted = all.filter(|&pcp| is_wanted(switch.queues.queue_of(pcp)));
     let queue = |pcp: &Pcp| switch.queues.queue_of(*pcp);
-    if highest {
-        wanted.max_by_key(queue)
-    } else {
-        wanted.min_by_key(queue)
-    }
+    if highest { wanted.max_by_key(queue) } else { wanted.min_by_key(queue) }
 }
 
 fn pcp_of(flow: &Flow) -> Pcp {
@@ -246,10 +228,7 @@ fn pcp_of(flow: &Flow) -> Pcp {
 
 fn with_priority(flow: &Flow, pcp: Pcp) -> Flow {
     let vid = flow.tag.map_or(Vid::PRIORITY_ONLY, |tag| tag.vid);
-    Flow {
-        tag: Some(Tag { pcp, vid }),
-        ..flow.clone()
-    }
+    Flow { tag: Some(Tag { pcp, vid }), ..flow.clone() }
 }
 
 pub(crate) fn faster(rate: BitRate) -> BitRate {
@@ -260,9 +239,7 @@ pub(crate) fn faster(rate: BitRate) -> BitRate {
 fn halved(stack: &Stack) -> Stack {
     match stack {
         Stack::Zero => Stack::Zero,
-        Stack::IpRate { service } => Stack::IpRate {
-            service: half(*service),
-        },
+        Stack::IpRate { service } => Stack::IpRate { service: half(*service) },
         Stack::Linear(linear) => Stack::Linear(LinearStack {
             send: half_cost(linear.send),
             receive: half_cost(linear.receive),
@@ -284,10 +261,7 @@ fn half(span: Duration) -> Duration {
 }
 
 fn half_cost(cost: Cost) -> Cost {
-    Cost {
-        base: half(cost.base),
-        per_octet: half(cost.per_octet),
-    }
+    Cost { base: half(cost.base), per_octet: half(cost.per_octet) }
 }
 
 fn half_jitter(jitter: &Jitter) -> Jitter {
@@ -295,10 +269,9 @@ fn half_jitter(jitter: &Jitter) -> Jitter {
         spread: match &jitter.spread {
             Spread::None => Spread::None,
             Spread::Uniform { max } => Spread::Uniform { max: half(*max) },
-            Spread::Exponential { mean, max } => Spread::Exponential {
-                mean: half(*mean),
-                max: half(*max),
-            },
+            Spread::Exponential { mean, max } => {
+                Spread::Exponential { mean: half(*mean), max: half(*max) }
+            }
             Spread::Empirical(measured) => {
                 // Halving keeps the order of values, so that this does not fail.
                 let halved = |of: &Quantiles| of.map(half).unwrap_or_else(|_| of.clone());
@@ -328,14 +301,9 @@ mod tests {
             switches: { sw: { ports: 2, queues: 8 } }\n\
             links:\n  - { ends: [a, \"sw:1\"], rate: 100 Mbit/s }\n  - { ends: [b, \"sw:2\"], rate: 100 Mbit/s }\n\
             flows:\n  - { name: f, from: a, to: b, period: 1 ms, size: 60 B }\n";
-        let scenario = crate::scenario::load("test.yaml", text)
-            .scenario
-            .expect("good");
+        let scenario = crate::scenario::load("test.yaml", text).scenario.expect("good");
         let switch = scenario.network.switch(NodeId(2)).expect("the third node");
-        assert_eq!(
-            switch.queues,
-            QueueMap::standard(8).expect("eight are allowed")
-        );
+        assert_eq!(switch.queues, QueueMap::standard(8).expect("eight are allowed"));
         let higher = |queue| next(switch, |other| other > queue, false).map(Pcp::get);
         let lower = |queue| next(switch, |other| other < queue, true).map(Pcp::get);
         // Priority 0 is in queue 2, 1 in queue 0, 2 in queue 1.

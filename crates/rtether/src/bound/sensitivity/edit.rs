@@ -54,10 +54,7 @@ fn proposal(candidate: Candidate, changed: &Scenario) -> Option<Override> {
             let NodeKind::EndStation(station) = &node.kind else {
                 return None;
             };
-            (
-                format!("nodes.{}.stack", node.name),
-                stack(&station.stack, &station.unknown)?,
-            )
+            (format!("nodes.{}.stack", node.name), stack(&station.stack, &station.unknown)?)
         }
         Candidate::Link(id) => {
             let rate = changed.network.links[id.index()].rate;
@@ -75,10 +72,7 @@ fn proposal(candidate: Candidate, changed: &Scenario) -> Option<Override> {
 fn stack(stack: &Stack, unknown: &[Unknown]) -> Option<String> {
     match stack {
         Stack::IpRate { service } => {
-            let cost = Cost {
-                base: *service,
-                per_octet: Duration::ZERO,
-            };
+            let cost = Cost { base: *service, per_octet: Duration::ZERO };
             let service = ends(cost, more(unknown, CostName::Service))?;
             Some(format!("{{ service: {service} }}"))
         }
@@ -131,9 +125,5 @@ fn cost(cost: Cost) -> String {
 /// Returns a time that is read as the same time.
 fn exact(time: Duration) -> String {
     let text = time.to_string();
-    if crate::scenario::time(&text) == Ok(time) {
-        text
-    } else {
-        format!("{} ps", time.as_ps())
-    }
+    if crate::scenario::time(&text) == Ok(time) { text } else { format!("{} ps", time.as_ps()) }
 }

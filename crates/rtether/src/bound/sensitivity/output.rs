@@ -25,9 +25,7 @@ impl Sensitivity {
             .number("bound", "bound_ns", |trial| trial.bound)
             .number("gain", "gain_ns", |trial| trial.gain)
             .number("slack", "slack_ns", |trial| self.slack(trial.bound))
-            .number("others late", "others_late_streams", |trial| {
-                trial.others_late
-            })
+            .number("others late", "others_late_streams", |trial| trial.others_late)
             .both("edit", "edit", |trial| {
                 let edit = trial.edit.as_ref()?;
                 Some(Cell::from(edit.text()).shown(edit.argument()))

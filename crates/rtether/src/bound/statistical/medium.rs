@@ -92,9 +92,7 @@ impl Medium {
     /// Returns the least number of collisions after which an access may take longer than `limit`.
     pub(super) fn least_collisions(&self, limit: Duration) -> u32 {
         let longest = |collisions: u32| {
-            let worst = self
-                .ranges
-                .worst_case(collisions + 1, self.longest, self.rate);
+            let worst = self.ranges.worst_case(collisions + 1, self.longest, self.rate);
             worst.0 + worst.1
         };
         let is_beyond = |&collisions: &u32| longest(collisions) > limit;
@@ -219,11 +217,7 @@ fn offer(
             };
             let sent = forward.unwrap_or(Offer::always(medium.rate));
             let acknowledged = sent.frames_per_second / every;
-            medium.add(
-                access.port,
-                Offer::acknowledgements(acknowledged),
-                MIN_FRAME,
-            );
+            medium.add(access.port, Offer::acknowledgements(acknowledged), MIN_FRAME);
         }
     }
 }
@@ -283,10 +277,7 @@ mod tests {
         let mut last = 0.0;
         for frames in [1.0, 10.0, 100.0, 1_000.0, 3_000.0, 100_000.0] {
             let found = two(frames).repeated(FIRST, 10);
-            assert!(
-                found > last && found <= 1.0,
-                "{frames}: {found} after {last}"
-            );
+            assert!(found > last && found <= 1.0, "{frames}: {found} after {last}");
             last = found;
         }
         assert!(last > 0.99, "{last}");

@@ -71,11 +71,7 @@ impl Statistical {
 pub fn statistical(scenario: &Scenario) -> Vec<Option<Statistical>> {
     let network = &scenario.network;
     let streams: usize = scenario.flows.iter().map(|f| f.listeners.len()).sum();
-    if network
-        .links
-        .iter()
-        .all(|link| !network.is_half_duplex(link))
-    {
+    if network.links.iter().all(|link| !network.is_half_duplex(link)) {
         return vec![None; streams];
     }
     let domains = Domains::new(network);
@@ -89,10 +85,7 @@ pub fn statistical(scenario: &Scenario) -> Vec<Option<Statistical>> {
         // Stations that follow an access scheme do not contend.
         let is_scheduled = |own: &Access| {
             let hubs = &domains.get(own.domain).hubs;
-            network
-                .access
-                .iter()
-                .any(|access| hubs.contains(&access.hub))
+            network.access.iter().any(|access| hubs.contains(&access.hub))
         };
         if accesses.iter().any(is_scheduled) {
             return None;
@@ -123,10 +116,5 @@ fn of_stream(
         late += medium.repeated(access.port, collisions);
         fewest = fewest.min(collisions);
     }
-    Some(Statistical {
-        accesses: number,
-        part,
-        collisions: fewest,
-        late_ratio: late.min(1.0),
-    })
+    Some(Statistical { accesses: number, part, collisions: fewest, late_ratio: late.min(1.0) })
 }

@@ -30,10 +30,7 @@ pub(super) fn between(
     let sent = hops.into_iter().filter_map(|hop| {
         let domain = domains.of(hop.link)?;
         let is_hub = network.hub(hop.egress.node).is_some();
-        (!is_hub).then_some(Access {
-            port: hop.egress,
-            domain,
-        })
+        (!is_hub).then_some(Access { port: hop.egress, domain })
     });
     Some(sent.collect())
 }
@@ -80,18 +77,11 @@ pub(super) fn shortest(
     let network = twin(&scenario.network);
     let flows: Vec<Flow> = scenario.flows.iter().map(seldom).collect();
     let analysis = rtether_bounds::analyze(&network, &flows);
-    let is_medium = |port: PortId| {
-        routing
-            .link_at(port)
-            .is_some_and(|l| domains.of(l).is_some())
-    };
+    let is_medium = |port: PortId| routing.link_at(port).is_some_and(|l| domains.of(l).is_some());
     let streams = analysis.streams.iter().map(|stream| {
         let bound = stream.bound.as_ref().ok()?;
         let outside = bound.hops.iter().filter(|hop| {
-            let is_port = matches!(
-                hop.place.segment,
-                Segment::DriverQueue | Segment::SwitchQueue
-            );
+            let is_port = matches!(hop.place.segment, Segment::DriverQueue | Segment::SwitchQueue);
             !is_port || !is_medium(hop.place.port)
         });
         let passing: Duration = outside.map(|hop| hop.passage).sum();

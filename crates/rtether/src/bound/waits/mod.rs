@@ -176,38 +176,19 @@ pub fn waits(scenario: &Scenario, time: Duration) -> Waits<'_> {
         for &listener in &flow.listeners {
             let there = routing.flow_path(network, flow, listener);
             let hops = there.unwrap_or_default();
-            add(
-                network,
-                &mut loads,
-                flow,
-                (flow.payload, rate),
-                &hops,
-                &mut seen,
-            );
+            add(network, &mut loads, flow, (flow.payload, rate), &hops, &mut seen);
             if flow.reply.is_some() || flow.is_acknowledged() {
                 let back = routing.answer_path(network, flow, listener);
                 let payload = flow.reply.map_or(Bytes::ZERO, |reply| reply.payload);
                 let hops = back.unwrap_or_default();
-                add(
-                    network,
-                    &mut loads,
-                    flow,
-                    (payload, rate),
-                    &hops,
-                    &mut Vec::new(),
-                );
+                add(network, &mut loads, flow, (payload, rate), &hops, &mut Vec::new());
             }
         }
     }
-    let ports = loads.into_iter().map(|(port, load)| PortWaits {
-        port,
-        model: model(network, &routing, port, &load),
-    });
-    Waits {
-        scenario,
-        time,
-        ports: ports.collect(),
-    }
+    let ports = loads
+        .into_iter()
+        .map(|(port, load)| PortWaits { port, model: model(network, &routing, port, &load) });
+    Waits { scenario, time, ports: ports.collect() }
 }
 
 /// Returns the packets of an aperiodic flow to one listener per second.
@@ -215,9 +196,7 @@ fn mean_rate(flow: &Flow) -> Option<f64> {
     let is_plain = flow.connection.is_none() && !flow.is_published() && !flow.is_fragmented();
     let gap = match flow.traffic {
         Traffic::Poisson { mean_interval } => mean_interval,
-        Traffic::Sporadic {
-            mean_gap, burst: 1, ..
-        } => mean_gap,
+        Traffic::Sporadic { mean_gap, burst: 1, .. } => mean_gap,
         Traffic::Sporadic { .. }
         | Traffic::Periodic { .. }
         | Traffic::Flood { .. }
@@ -246,9 +225,7 @@ fn add(
             continue;
         };
         if !is_tagged {
-            pcp = switch.ports[usize::from(before.ingress.port)]
-                .default_pcp
-                .get();
+            pcp = switch.ports[usize::from(before.ingress.port)].default_pcp.get();
         }
         is_tagged = leaves_tagged(switch, port.port, flow, is_tagged);
         if flow.delivery == Delivery::Multicast && seen.contains(&port) {
@@ -299,11 +276,7 @@ fn model(
     }
     let link = |port| routing.link_at(port).map(|id| &network.links[id.index()]);
     let own = link(port).ok_or(NoModel::SharedMedium)?;
-    let mut links = load
-        .inputs
-        .keys()
-        .filter_map(|&port| link(port))
-        .chain([own]);
+    let mut links = load.inputs.keys().filter_map(|&port| link(port)).chain([own]);
     if links.any(|link| network.is_half_duplex(link)) {
         return Err(NoModel::SharedMedium);
     }

@@ -73,10 +73,7 @@ impl Render for Waits<'_> {
     fn json(&self) -> String {
         let names = Names::new(self.scenario);
         let ports = self.ports.iter().map(|own| {
-            let mut value = own
-                .model
-                .as_ref()
-                .map_or(Value::Null, |model| self.model(model));
+            let mut value = own.model.as_ref().map_or(Value::Null, |model| self.model(model));
             if let Err(reason) = &own.model {
                 value = json!({ "reason": reason.words() });
             }

@@ -24,11 +24,7 @@ pub(super) struct Random {
 impl Random {
     /// Returns the queue of frames that take this long, with a load below one.
     pub(super) fn new(frame: Duration, load: f64) -> Self {
-        Self {
-            frame,
-            load,
-            waiting: Waiting::new(&Count::poisson(load)),
-        }
+        Self { frame, load, waiting: Waiting::new(&Count::poisson(load)) }
     }
 
     /// Returns `P(wait > time)`.
@@ -66,11 +62,7 @@ impl Slotted {
     pub(super) fn new(frame: Duration, sources: impl IntoIterator<Item = f64>) -> Self {
         let arrivals = Count::of_sources(sources);
         let waiting = Waiting::new(&arrivals);
-        Self {
-            frame,
-            arrivals,
-            waiting,
-        }
+        Self { frame, arrivals, waiting }
     }
 
     /// Returns `P(wait > time)`.

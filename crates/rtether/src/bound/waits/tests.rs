@@ -97,11 +97,7 @@ fn slots_wait_as_the_chain_does() {
     for chosen in 0u32..16 {
         let own = (0..4).map(|source| {
             let sends = chosen & (1 << source) != 0;
-            if sends {
-                sources[source]
-            } else {
-                1.0 - sources[source]
-            }
+            if sends { sources[source] } else { 1.0 - sources[source] }
         });
         arrivals[chosen.count_ones() as usize] += own.product::<f64>();
     }

@@ -105,9 +105,7 @@ pub(super) fn credits(rate: BitRate, own: Shaped, above: &[Shaped], front: Optio
     let waits = u128::from(WHOLE) + debts.sum::<u128>();
     let left = rate.saturating_sub(shared).max(1);
     let narrow = |value: u128| u64::try_from(value).unwrap_or(u64::MAX);
-    let high = front.map_or(u64::from(u32::MAX >> 1), |_| {
-        narrow((waits * idle).div_ceil(left))
-    });
+    let high = front.map_or(u64::from(u32::MAX >> 1), |_| narrow((waits * idle).div_ceil(left)));
     let low = (length * (rate - idle)).div_ceil(rate);
     let kilobits = narrow(idle.div_ceil(1_000));
     let whole = narrow(rate / 1_000);
@@ -130,20 +128,10 @@ mod tests {
     fn credits_are_what_queues_may_wait_for() {
         let rate = BitRate::from_bps(100_000_000);
         let first = credits(rate, (20_000_000, 1_542), &[], Some(0));
-        let expected = Credits {
-            idle: 20_000,
-            send: -80_000,
-            high: 309,
-            low: -1_234,
-        };
+        let expected = Credits { idle: 20_000, send: -80_000, high: 309, low: -1_234 };
         assert_eq!(first, expected);
         let second = credits(rate, (10_000_000, 500), &[(20_000_000, 1_542)], Some(0));
-        let expected = Credits {
-            idle: 10_000,
-            send: -90_000,
-            high: 347,
-            low: -450,
-        };
+        let expected = Credits { idle: 10_000, send: -90_000, high: 347, low: -450 };
         assert_eq!(second, expected);
     }
 }

@@ -33,11 +33,7 @@ pub(super) fn export(scenario: &Scenario) -> Result<Exported, Reasons> {
         return Err(Reasons(reasons));
     }
     let routing = Routing::new(&scenario.network);
-    let plant = Plant {
-        scenario,
-        longest: Longest::of(scenario, &routing),
-        routing,
-    };
+    let plant = Plant { scenario, longest: Longest::of(scenario, &routing), routing };
     let mut names = BTreeSet::new();
     let mut files = Vec::new();
     for (id, node) in scenario.network.iter_nodes() {
@@ -48,10 +44,7 @@ pub(super) fn export(scenario: &Scenario) -> Result<Exported, Reasons> {
         };
         files.push((file_name(&node.name, &mut names), text));
     }
-    Ok(Exported {
-        files,
-        notes: notes(scenario),
-    })
+    Ok(Exported { files, notes: notes(scenario) })
 }
 
 /// A plant with what is worked out once.
@@ -83,14 +76,10 @@ impl Plant<'_> {
         };
         let link = &network.links[link.index()];
         let is_half = network.is_half_duplex(link) || link.duplex == Duplex::Half;
-        let (duplex, megabits) = (
-            if is_half { "half" } else { "full" },
-            link.rate.as_bps() / 1_000_000,
-        );
+        let (duplex, megabits) =
+            (if is_half { "half" } else { "full" }, link.rate.as_bps() / 1_000_000);
         script.say(&format!("links: {}", link.rate));
-        script.run(&format!(
-            "try ethtool -s {device} speed {megabits} duplex {duplex} autoneg on"
-        ));
+        script.run(&format!("try ethtool -s {device} speed {megabits} duplex {duplex} autoneg on"));
     }
 }
 
@@ -142,9 +131,7 @@ impl Script {
 
     /// Adds a device, unless a run before has done so.
     fn add(&mut self, device: &str, rest: &str) {
-        self.run(&format!(
-            "[ -e \"/sys/class/net/{device}\" ] || ip link add {rest}"
-        ));
+        self.run(&format!("[ -e \"/sys/class/net/{device}\" ] || ip link add {rest}"));
     }
 
     /// Removes the queues that a run before has left: not every discipline can be changed.
@@ -156,11 +143,7 @@ impl Script {
 /// Returns a name that every file system takes, unlike the others.
 fn file_name(node: &str, names: &mut BTreeSet<String>) -> String {
     let plain = |c: char| {
-        if c.is_ascii_alphanumeric() || c == '-' || c == '_' {
-            c
-        } else {
-            '_'
-        }
+        if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '_' }
     };
     let base: String = node.chars().take(100).map(plain).collect();
     let mut name = format!("{base}.sh");
@@ -183,10 +166,7 @@ fn notes(scenario: &Scenario) -> Vec<String> {
         let found = network.nodes.iter().filter(|node| is(&node.kind));
         found.map(|node| node.name.clone()).collect()
     };
-    tell(
-        nodes(&|kind| matches!(kind, NodeKind::Hub(_))),
-        "a hub has nothing to set",
-    );
+    tell(nodes(&|kind| matches!(kind, NodeKind::Hub(_))), "a hub has nothing to set");
     tell(
         nodes(&|kind| matches!(kind, NodeKind::Switch(switch) if switch.buffer.shared.is_some())),
         "ports of Linux do not share memory: `shared_buffer` is left out",

@@ -95,10 +95,7 @@ impl Queues<'_> {
                     count - 1
                 ));
                 script.clear(device);
-                script.run(&format!(
-                    "{} prio bands {count} priomap {bands}",
-                    root(WIRE)
-                ));
+                script.run(&format!("{} prio bands {count} priomap {bands}", root(WIRE)));
                 self.shapers(plant, script, idle_slopes);
             }
             Selection::StrictPriority
@@ -111,10 +108,7 @@ impl Queues<'_> {
                     count - 1
                 ));
                 script.clear(device);
-                script.run(&format!(
-                    "{} prio bands {count} priomap {bands}",
-                    root(FRAME)
-                ));
+                script.run(&format!("{} prio bands {count} priomap {bands}", root(FRAME)));
             }
         }
         script.say(&format!("{source}.{key}, for each queue"));

@@ -29,21 +29,11 @@ const SWITCHES: [Rule<Switch>; 6] = [
         "Linux has no round robin that counts frames; `drr` counts octets",
     ),
     (
-        |switch| {
-            switch
-                .selections()
-                .any(|own| own == Selection::EarliestDeadline)
-        },
+        |switch| switch.selections().any(|own| own == Selection::EarliestDeadline),
         "frames that a bridge forwards have no deadline in Linux",
     ),
-    (
-        |switch| switch.has_ingress(),
-        "rules for frames that arrive are not exported",
-    ),
-    (
-        |switch| switch.mirror.is_some(),
-        "mirror ports are not exported",
-    ),
+    (|switch| switch.has_ingress(), "rules for frames that arrive are not exported"),
+    (|switch| switch.mirror.is_some(), "mirror ports are not exported"),
 ];
 
 const STATIONS: [Rule<EndStation>; 5] = [
@@ -70,10 +60,7 @@ const STATIONS: [Rule<EndStation>; 5] = [
         |station| {
             let transmit = station.layer.as_ref().and_then(|own| own.transmit.as_ref());
             transmit.is_some_and(|own| {
-                !matches!(
-                    own.strategy,
-                    TransmitStrategy::Fifo | TransmitStrategy::Selection(_)
-                )
+                !matches!(own.strategy, TransmitStrategy::Fifo | TransmitStrategy::Selection(_))
             })
         },
         "Linux has no transmit queues that watch the ring; `rtether shim` has",
@@ -125,10 +112,7 @@ pub(super) fn reasons(scenario: &Scenario) -> Vec<String> {
     let links = network.links.iter();
     let odd = links.filter(|link| link.rate.as_bps() % 1_000_000 != 0);
     let odd = odd.map(|link| network.node(link.ends[0].node).name.clone());
-    refuse(
-        odd.collect(),
-        "a link has whole megabits per second in Linux",
-    );
+    refuse(odd.collect(), "a link has whole megabits per second in Linux");
     let media = network.access.iter();
     let media = media.map(|access| network.node(access.hub).name.clone());
     refuse(media.collect(), "Linux has no access schemes");
@@ -136,10 +120,7 @@ pub(super) fn reasons(scenario: &Scenario) -> Vec<String> {
         let found = scenario.flows.iter().filter(|flow| is(flow));
         found.map(|flow| flow.name.clone()).collect()
     };
-    refuse(
-        flows(&|flow| flow.gap.is_some()),
-        "Linux has no gap for single flows",
-    );
+    refuse(flows(&|flow| flow.gap.is_some()), "Linux has no gap for single flows");
     reasons
 }
 
@@ -153,8 +134,7 @@ fn mixed(scenario: &Scenario) -> Vec<String> {
         let of = |urgent: bool| -> BTreeSet<u8> {
             let flows = scenario.flows.iter();
             let own = flows.filter(|flow| flow.talker == *id && flow.deadline.is_some() == urgent);
-            own.map(|flow| flow.tag.map_or(0, |tag| tag.pcp.get()))
-                .collect()
+            own.map(|flow| flow.tag.map_or(0, |tag| tag.pcp.get())).collect()
         };
         let urgent = of(true);
         station.by_deadline && (urgent.contains(&0) || !urgent.is_disjoint(&of(false)))

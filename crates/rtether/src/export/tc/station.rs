@@ -17,11 +17,7 @@ pub(super) fn script(plant: &Plant<'_>, id: NodeId, station: &EndStation) -> Str
         .map(|port| {
             let to = plant.link(PortId { node: id, port });
             let to = to.map_or_else(String::new, |(_, other)| format!(", to {other}"));
-            (
-                variable(station, port),
-                format!("eth{port}"),
-                format!("the interface{to}"),
-            )
+            (variable(station, port), format!("eth{port}"), format!("the interface{to}"))
         })
         .collect();
     let mut script = Script::new(plant, id, "a station", &devices);
@@ -124,18 +120,9 @@ fn priority(flow: &Flow) -> u8 {
 fn by_deadline(plant: &Plant<'_>, script: &mut Script, source: &str, id: NodeId, device: &str) {
     let urgent = own(plant, id).filter(|flow| flow.deadline.is_some());
     let urgent: BTreeSet<u8> = urgent.map(priority).collect();
-    let bands: Vec<&str> = (0..16)
-        .map(|priority| {
-            if urgent.contains(&(priority & 7)) {
-                "0"
-            } else {
-                "1"
-            }
-        })
-        .collect();
-    script.say(&format!(
-        "{source}.selection: edf; frames without a deadline go last"
-    ));
+    let bands: Vec<&str> =
+        (0..16).map(|priority| if urgent.contains(&(priority & 7)) { "0" } else { "1" }).collect();
+    script.say(&format!("{source}.selection: edf; frames without a deadline go last"));
     script
         .also("programs set SO_TXTIME, and give each frame its local deadline as time of sending");
     script.clear(device);

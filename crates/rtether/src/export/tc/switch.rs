@@ -15,32 +15,18 @@ use super::{Plant, Script};
 pub(super) fn script(plant: &Plant<'_>, id: NodeId, switch: &Switch) -> String {
     let source = format!("switches.{}", plant.network().node(id).name);
     let ports: Vec<u16> = linked(plant, id, switch);
-    let mut devices = vec![(
-        "BRIDGE".to_owned(),
-        "br0".to_owned(),
-        "the bridge".to_owned(),
-    )];
+    let mut devices = vec![("BRIDGE".to_owned(), "br0".to_owned(), "the bridge".to_owned())];
     devices.extend(ports.iter().map(|port| {
-        let to = plant.link(PortId {
-            node: id,
-            port: *port,
-        });
+        let to = plant.link(PortId { node: id, port: *port });
         let to = to.map_or("", |(_, other)| other);
         let number = port + 1;
-        (
-            format!("P{number}"),
-            format!("eth{number}"),
-            format!("port {number}, to {to}"),
-        )
+        (format!("P{number}"), format!("eth{number}"), format!("port {number}, to {to}"))
     }));
     let mut script = Script::new(plant, id, "a switch, as a bridge of Linux", &devices);
     bridge(&mut script, &source, switch);
     script.say("links: the ports");
     for port in &ports {
-        script.run(&format!(
-            "ip link set dev \"$P{}\" master \"$BRIDGE\" up",
-            port + 1
-        ));
+        script.run(&format!("ip link set dev \"$P{}\" master \"$BRIDGE\" up", port + 1));
     }
     script.run("ip link set dev \"$BRIDGE\" up");
     for &port in &ports {
@@ -74,9 +60,7 @@ fn bridge(script: &mut Script, source: &str, switch: &Switch) {
     let mut line = format!("ip link set dev \"$BRIDGE\" type bridge mcast_snooping {snooping}");
     script.say(&format!("{source}.multicast: {word}"));
     if let AddressTable::Learning { aging } = switch.addresses {
-        script.also(&format!(
-            "{source}.aging: {aging}, in hundredths of a second"
-        ));
+        script.also(&format!("{source}.aging: {aging}, in hundredths of a second"));
         let hundredths = aging.as_ns_floor() / 10_000_000;
         _ = write!(line, " ageing_time {hundredths}");
     }
@@ -157,9 +141,7 @@ fn priorities(script: &mut Script, source: &str, switch: &Switch, port: u16) {
         script.also(&format!("{source}.tags: strip, the `vlan pop` above"));
     }
     if default > 0 {
-        script.say(&format!(
-            "{source}.port_settings.{number}.default_pcp: frames without a tag"
-        ));
+        script.say(&format!("{source}.port_settings.{number}.default_pcp: frames without a tag"));
         let push = match settings.vlan.vid_of_untagged() {
             Some(vid) if has_vlans(switch) => {
                 format!(" pipe action vlan push id {} priority {default}", vid.get())

@@ -15,10 +15,7 @@ use crate::verdict::Conclusion;
 pub fn html(scenario: &Scenario, limit: &Limit) -> String {
     let conclusion = limit.conclusion();
     let (tone, word) = match conclusion.holds() {
-        Some(true) => (
-            Tone::Good,
-            ": \u{2713} the present load is within the limit",
-        ),
+        Some(true) => (Tone::Good, ": \u{2713} the present load is within the limit"),
         Some(false) if conclusion == Conclusion::Failed => {
             (Tone::Bad, ": \u{2717} the present load exceeds the limit")
         }
@@ -32,9 +29,7 @@ pub fn html(scenario: &Scenario, limit: &Limit) -> String {
         .lead(page::figures(&[
             (rate(limit.present_bps), "present load".into()),
             (
-                limit
-                    .passing()
-                    .map_or_else(|| "\u{2013}".into(), |t| rate(t.load_bps)),
+                limit.passing().map_or_else(|| "\u{2013}".into(), |t| rate(t.load_bps)),
                 "limit".into(),
             ),
             (question.miss_ratio.to_string(), "largest miss ratio".into()),
@@ -99,11 +94,7 @@ fn misses(limit: &Limit) -> Markup {
     let target = limit.question.miss_ratio;
     let seen = |trial: &super::Trial| real(trial.worst.missed) / real(trial.worst.released.max(1));
     let series = [
-        (
-            "upper limit",
-            points(&|t| t.worst.upper.unwrap_or(0.0)),
-            Style::LineAndMarkers,
-        ),
+        ("upper limit", points(&|t| t.worst.upper.unwrap_or(0.0)), Style::LineAndMarkers),
         ("target", points(&|_| target), Style::Line),
         ("seen", points(&seen), Style::Markers),
     ];
@@ -115,11 +106,7 @@ fn misses(limit: &Limit) -> Markup {
         series: series
             .into_iter()
             .filter(|(_, points, _)| !points.is_empty())
-            .map(|(name, points, style)| Series {
-                name: name.into(),
-                points,
-                style,
-            })
+            .map(|(name, points, style)| Series { name: name.into(), points, style })
             .collect(),
         rules: rules(limit),
         bands: Vec::new(),

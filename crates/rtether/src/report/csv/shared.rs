@@ -9,18 +9,14 @@ use super::super::table::{Rows, Table};
 
 /// Adds the counters of a port's access to a shared medium, empty for one that is not on any.
 pub(super) fn access<T>(rows: Rows<T>, of: fn(&T) -> Option<AccessRecord>) -> Rows<T> {
-    rows.file("collided_frames", |row| {
-        of(row).map(|access| access.collisions)
-    })
-    .file("sent_after_collision_frames", |row| {
-        of(row).map(|access| access.sent_after_collision)
-    })
-    .file("excessive_collisions_frames", |row| {
-        of(row).map(|access| access.excessive_collisions)
-    })
-    .file("late_collisions_frames", |row| {
-        of(row).map(|access| access.late_collisions)
-    })
+    rows.file("collided_frames", |row| of(row).map(|access| access.collisions))
+        .file("sent_after_collision_frames", |row| {
+            of(row).map(|access| access.sent_after_collision)
+        })
+        .file("excessive_collisions_frames", |row| {
+            of(row).map(|access| access.excessive_collisions)
+        })
+        .file("late_collisions_frames", |row| of(row).map(|access| access.late_collisions))
 }
 
 /// Returns one row per rule of a switch port; ports and rules count from one.
@@ -41,22 +37,15 @@ pub fn media(checked: &Checked) -> Table {
     let observed = checked.results.record.observed;
     let rows = Table::of(checked.domains())
         .file("medium", |domain| domain.name(&checked.scenario.network))
-        .file("utilization_ratio", |domain| {
-            domain.record.utilization(observed)
-        })
+        .file("utilization_ratio", |domain| domain.record.utilization(observed))
         .file("carried_ns", |domain| domain.record.carried)
         .file("wasted_ns", |domain| domain.record.wasted)
         .file("sent_frames", Domain::sent)
-        .file("collisions_per_sent_ratio", |domain| {
-            domain.collisions_per_frame()
-        })
+        .file("collisions_per_sent_ratio", |domain| domain.collisions_per_frame())
         .file("fairness_frames_ratio", Domain::fairness_frames)
         .file("fairness_octets_ratio", Domain::fairness_octets);
     let rows = access(rows, |domain| {
-        Some(AccessRecord {
-            collisions: domain.collisions(),
-            ..domain.access()
-        })
+        Some(AccessRecord { collisions: domain.collisions(), ..domain.access() })
     });
     rows.done()
 }

@@ -55,10 +55,8 @@ pub(super) fn data(checked: &Checked) -> Markup {
         "streams": streams,
         "command": "rtether why SCENARIO.yaml",
     });
-    let script = element("script")
-        .attr("type", "application/json")
-        .attr("id", "because")
-        .data(&data);
+    let script =
+        element("script").attr("type", "application/json").attr("id", "because").data(&data);
     let note = element("p")
         .class("note")
         .attr("id", "because-note")
@@ -77,13 +75,7 @@ fn timeline(texts: &mut Texts, headline: &str, bars: &Bars) -> Value {
         let [from, to] = [begin, end].map(|at| thousandths(at, bars.whole));
         let kind = kind.map(|kind| kind as u8);
         let length = to.saturating_sub(from);
-        json!([
-            kind,
-            texts.number(name),
-            from,
-            length,
-            texts.number(&time(end - begin))
-        ])
+        json!([kind, texts.number(name), from, length, texts.number(&time(end - begin))])
     };
     for bar in &bars.bars {
         all.push(line(None, &bar.name, (bar.begin, bar.end)));
@@ -97,11 +89,7 @@ fn timeline(texts: &mut Texts, headline: &str, bars: &Bars) -> Value {
         }
         if let Some(first) = rest.first() {
             let whole: Duration = rest.iter().map(|wait| wait.time).sum();
-            let begin = rest
-                .iter()
-                .map(|wait| wait.begin)
-                .min()
-                .unwrap_or(bar.begin);
+            let begin = rest.iter().map(|wait| wait.begin).min().unwrap_or(bar.begin);
             let name = format!("{} more", rest.len());
             all.push(line(Some(first.kind), &name, (begin, begin + whole)));
         }
@@ -109,11 +97,7 @@ fn timeline(texts: &mut Texts, headline: &str, bars: &Bars) -> Value {
     all.into()
 }
 
-#[allow(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a place on a bar"
-)]
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place on a bar")]
 fn thousandths(at: Duration, whole: Duration) -> u32 {
     (share(at, whole) * 1_000.0).round() as u32
 }

@@ -39,10 +39,7 @@ pub(super) fn judged_cell(span: Option<Duration>, standing: Standing) -> TableCe
         return time_cell(span);
     }
     let held = standing.packets();
-    let said = held.map_or_else(
-        || word(standing),
-        |packets| format!("held in {}", count(packets)),
-    );
+    let said = held.map_or_else(|| word(standing), |packets| format!("held in {}", count(packets)));
     time_cell(span).noted(said)
 }
 

@@ -23,12 +23,7 @@ const MOST_SLICES: usize = 150;
 
 /// Draws one distribution per view.
 pub(super) fn distributions(views: &[View<'_>]) -> Markup {
-    folded(
-        views.iter().map(distribution).collect(),
-        FIRST,
-        "charts",
-        grid,
-    )
+    folded(views.iter().map(distribution).collect(), FIRST, "charts", grid)
 }
 
 fn distribution(view: &View<'_>) -> Markup {
@@ -37,11 +32,7 @@ fn distribution(view: &View<'_>) -> Markup {
         (None, Some(_)) => "all streams",
         (None, None) => "latency",
     };
-    let tail = |name: String, histogram, latency| Tail {
-        name,
-        histogram,
-        latency,
-    };
+    let tail = |name: String, histogram, latency| Tail { name, histogram, latency };
     let mut tails = vec![tail(name.into(), &view.histogram, &view.latency)];
     let packets = count(view.latency.count);
     let mut note = format!("{packets} packets");
@@ -55,13 +46,8 @@ fn distribution(view: &View<'_>) -> Markup {
     }
     let mut rules = limits(view);
     rules.sort_by(|a, b| a.at.total_cmp(&b.at));
-    let chart = TailChart {
-        title: view.title.clone(),
-        note,
-        x: axis_of(view, &rules),
-        tails,
-        rules,
-    };
+    let chart =
+        TailChart { title: view.title.clone(), note, x: axis_of(view, &rules), tails, rules };
     chart.render()
 }
 
@@ -104,16 +90,12 @@ pub(super) fn shares(views: &[View<'_>]) -> Markup {
     let is_used = |segment: &Segment| {
         let used = |view: &View<'_>| view.segments_ps[segment.index()] > 0;
         let of_worst = |view: &View<'_>| {
-            view.worst
-                .is_some_and(|worst| worst.segments[segment.index()] > Duration::ZERO)
+            view.worst.is_some_and(|worst| worst.segments[segment.index()] > Duration::ZERO)
         };
         views.iter().any(|view| used(view) || of_worst(view))
     };
     let segments: Vec<Segment> = Segment::ALL.into_iter().filter(is_used).collect();
-    let entries: Vec<_> = segments
-        .iter()
-        .map(|s| (class(*s), s.name().to_owned()))
-        .collect();
+    let entries: Vec<_> = segments.iter().map(|s| (class(*s), s.name().to_owned())).collect();
     let mut all = bars::legend(&entries);
     let mean = views.iter().map(|view| {
         let parts = view.mean_segments();
@@ -124,20 +106,11 @@ pub(super) fn shares(views: &[View<'_>]) -> Markup {
     all.push(folded_bars(mean.collect()));
     let worst = views.iter().filter_map(|view| {
         let worst = view.worst?;
-        Some(bar(
-            &view.title,
-            view.blame.clone(),
-            worst.latency,
-            &worst.segments,
-        ))
+        Some(bar(&view.title, view.blame.clone(), worst.latency, &worst.segments))
     });
     all.push(subtitle("Worst packet"));
     all.push(folded_bars(worst.collect()));
-    all.push(details(
-        Markup::text("Numbers"),
-        numbers(views, &segments),
-        false,
-    ));
+    all.push(details(Markup::text("Numbers"), numbers(views, &segments), false));
     all
 }
 
@@ -156,12 +129,7 @@ fn bar(name: &str, note: String, total: Duration, parts: &[Duration; Segment::CO
             value: time(span),
         }
     });
-    Bar {
-        name: name.into(),
-        note,
-        total: time(total),
-        parts: parts.into(),
-    }
+    Bar { name: name.into(), note, total: time(total), parts: parts.into() }
 }
 
 fn class(segment: Segment) -> String {
@@ -170,21 +138,14 @@ fn class(segment: Segment) -> String {
 
 fn numbers(views: &[View<'_>], segments: &[Segment]) -> Markup {
     let mut columns = vec![(String::new(), false), (String::new(), false)];
-    columns.extend(
-        segments
-            .iter()
-            .map(|segment| (segment.name().to_owned(), true)),
-    );
+    columns.extend(segments.iter().map(|segment| (segment.name().to_owned(), true)));
     columns.push(("total".into(), true));
     columns.push(("in end nodes".into(), true));
     let row = |view: &View<'_>, kind: &str, parts: [Duration; Segment::COUNT], total: Duration| {
         let inside = Segment::ALL.iter().filter(|segment| segment.is_in_node());
         let inside: Duration = inside.map(|segment| parts[segment.index()]).sum();
         let cell = |span: Duration| TableCell::time(Some(span));
-        let mut cells = vec![
-            TableCell::text(&view.title).class("name"),
-            TableCell::text(kind),
-        ];
+        let mut cells = vec![TableCell::text(&view.title).class("name"), TableCell::text(kind)];
         cells.extend(segments.iter().map(|segment| cell(parts[segment.index()])));
         cells.push(cell(total));
         let part = share(inside, total);
@@ -199,11 +160,7 @@ fn numbers(views: &[View<'_>], segments: &[Segment]) -> Markup {
             rows.push(row(view, "worst packet", worst.segments, worst.latency));
         }
     }
-    let table = DataTable {
-        columns,
-        rows,
-        filter: false,
-    };
+    let table = DataTable { columns, rows, filter: false };
     table.render()
 }
 
@@ -219,11 +176,10 @@ pub(super) fn over_time(views: &[View<'_>], length: Duration) -> Markup {
 
 fn course(view: &View<'_>, length: Duration) -> Markup {
     let per_point = view.buckets.len().div_ceil(MOST_SLICES);
-    let slices = view.buckets.chunks(per_point).map(|slices| {
-        slices
-            .iter()
-            .fold(Bucket::default(), |all, slice| joined(&all, slice))
-    });
+    let slices = view
+        .buckets
+        .chunks(per_point)
+        .map(|slices| slices.iter().fold(Bucket::default(), |all, slice| joined(&all, slice)));
     let width = length.as_secs_f64() * real_len(per_point);
     let (mut mean, mut max) = (Vec::new(), Vec::new());
     for (number, slice) in slices.enumerate() {
@@ -233,20 +189,13 @@ fn course(view: &View<'_>, length: Duration) -> Markup {
         max.push((at, slice.max.as_secs_f64()));
     }
     let end = length.as_secs_f64() * real_len(view.buckets.len());
-    let line = |name: &str, points| Series {
-        name: name.into(),
-        points,
-        style: Style::Line,
-    };
+    let line = |name: &str, points| Series { name: name.into(), points, style: Style::Line };
     let mut series = vec![line("mean", mean), line("largest", max)];
     // A deadline far above would flatten the curves.
     let top = view.latency.max * 3;
     for deadline in view.deadlines.iter().filter(|deadline| **deadline <= top) {
         let at = deadline.as_secs_f64();
-        series.push(line(
-            &format!("deadline {}", time(*deadline)),
-            vec![(0.0, at), (end, at)],
-        ));
+        series.push(line(&format!("deadline {}", time(*deadline)), vec![(0.0, at), (end, at)]));
     }
     LineChart {
         title: view.title.clone(),

@@ -41,31 +41,16 @@ pub fn render(checked: &Checked) -> String {
     let mut page = Page::new(&checked.scenario.name)
         .kicker("Delay from application to application")
         .lead(lead(checked))
-        .section(
-            "verdict",
-            "Verdict",
-            VERDICT_NOTE,
-            verdicts::section(checked),
-        );
+        .section("verdict", "Verdict", VERDICT_NOTE, verdicts::section(checked));
     page = extra_verdicts(page, checked);
-    page = page.section(
-        "topology",
-        "Topology",
-        TOPOLOGY_NOTE,
-        topology::topology(checked),
-    );
+    page = page.section("topology", "Topology", TOPOLOGY_NOTE, topology::topology(checked));
     if let Some(analysis) = &checked.analysis {
         let body = bound::section(&checked.scenario, analysis);
         page = page.section("bounds", "Bounds", bound::NOTE, body);
     }
     if !views.is_empty() {
         page = page
-            .section(
-                "shares",
-                "Where the time goes",
-                SHARES_NOTE,
-                delays::shares(&views),
-            )
+            .section("shares", "Where the time goes", SHARES_NOTE, delays::shares(&views))
             .section(
                 "delays",
                 "Delay distribution",
@@ -126,11 +111,7 @@ fn assumed(checked: &Checked) -> Markup {
     body.push(own.kinds_table().html(|_| false));
     let mut all = own.table(&checked.scenario);
     all.truncate(MOST_ROWS);
-    body.push(details(
-        Markup::text("All of them"),
-        all.html(|_| false),
-        false,
-    ));
+    body.push(details(Markup::text("All of them"), all.html(|_| false), false));
     body
 }
 
@@ -147,12 +128,7 @@ fn extra_verdicts(mut page: Page, checked: &Checked) -> Page {
         page = page.section("stages", "Stages of the run", STAGES_NOTE, body);
     }
     if !checked.scenario.assumptions.held.is_empty() {
-        page = page.section(
-            "assumed",
-            "What it rests on",
-            ASSUMED_NOTE,
-            assumed(checked),
-        );
+        page = page.section("assumed", "What it rests on", ASSUMED_NOTE, assumed(checked));
     }
     if let Some(help) = &checked.help {
         let name = checked.stream_name(&checked.stream(help.stream));
@@ -190,11 +166,7 @@ const PORTS_NOTE: &str = "One row for each sending port, busiest first. The load
 const NODES_NOTE: &str = "Busiest protocol stacks first.";
 
 fn delays_note(checked: &Checked) -> String {
-    if checked.has_measured() {
-        [DELAYS_NOTE, MEASURED_NOTE].concat()
-    } else {
-        DELAYS_NOTE.into()
-    }
+    if checked.has_measured() { [DELAYS_NOTE, MEASURED_NOTE].concat() } else { DELAYS_NOTE.into() }
 }
 
 /// Draws latency distributions, one chart per stream or class; empty if nothing was delivered.
@@ -208,11 +180,7 @@ pub fn distributions(checked: &Checked) -> Markup {
 
 /// Returns what the number of proved streams is called.
 fn proved_words(checked: &Checked) -> &'static str {
-    if checked.assumed.count() == 0 {
-        "proved"
-    } else {
-        "proved, if what is assumed holds"
-    }
+    if checked.assumed.count() == 0 { "proved" } else { "proved, if what is assumed holds" }
 }
 
 /// Shows the overall verdict.
@@ -262,9 +230,7 @@ fn lead(checked: &Checked) -> Markup {
         (checked.results.seeds.len().to_string(), runs.as_str()),
     ];
     let mut lead = verdict(checked);
-    lead.push(figures(
-        &tiles.map(|(number, meaning)| (number, meaning.to_owned())),
-    ));
+    lead.push(figures(&tiles.map(|(number, meaning)| (number, meaning.to_owned()))));
     if let Some(link) = &checked.what_if {
         let link = element("a").attr("href", link).text("What if?");
         let words = "Open this scenario in the playground, and change it.";
@@ -283,11 +249,7 @@ fn facts(checked: &Checked) -> Markup {
     let mut facts = vec![
         (
             "Simulated time",
-            format!(
-                "{} per run, of which {} warm-up",
-                time(record.duration),
-                time(record.warmup)
-            ),
+            format!("{} per run, of which {} warm-up", time(record.duration), time(record.warmup)),
         ),
         ("Runs", plural(results.seeds.len(), "run")),
         ("Seeds", seeds(&results.seeds)),
@@ -298,11 +260,7 @@ fn facts(checked: &Checked) -> Markup {
                 "{}, {switches} {}, {}{}",
                 plural(stations, "end station"),
                 if switches == 1 { "switch" } else { "switches" },
-                if hubs > 0 {
-                    format!("{}, ", plural(hubs, "hub"))
-                } else {
-                    String::new()
-                },
+                if hubs > 0 { format!("{}, ", plural(hubs, "hub")) } else { String::new() },
                 plural(network.links.len(), "link")
             ),
         ),

@@ -51,27 +51,16 @@ fn port_row(checked: &Checked, port: &PortRecord, observed: Duration) -> Vec<Tab
     let node = checked.node_name(port.port.node);
     let peer = checked.peer_name(port.port).unwrap_or("\u{2013}");
     let rate = checked.scenario.network.links[port.link.index()].rate;
-    let depths: Vec<String> = port
-        .queues
-        .iter()
-        .map(|q| q.depth_max.to_string())
-        .collect();
+    let depths: Vec<String> = port.queues.iter().map(|q| q.depth_max.to_string()).collect();
     let dropped = number(port.dropped);
     vec![
         TableCell::text(format!("{node} > {peer}")).class("name"),
         load_cell(port.utilization(observed)),
         TableCell::number(rate, rate.as_bps()),
         number(port.sent),
-        if port.dropped > 0 {
-            dropped.class("n over")
-        } else {
-            dropped
-        },
+        if port.dropped > 0 { dropped.class("n over") } else { dropped },
         number(port.corrupted),
-        TableCell::number(
-            format!("{} B", count(port.backlog_max.get())),
-            port.backlog_max.get(),
-        ),
+        TableCell::number(format!("{} B", count(port.backlog_max.get())), port.backlog_max.get()),
         TableCell::text(depths.join(" / ")),
     ]
 }
@@ -115,11 +104,7 @@ fn node_row(checked: &Checked, node: &NodeRecord, observed: Duration) -> Vec<Tab
         TableCell::text(kind),
         if kind == "station" { load } else { none },
         number(node.stack_queue_max.into()),
-        if node.stack_dropped > 0 {
-            dropped.class("n over")
-        } else {
-            dropped
-        },
+        if node.stack_dropped > 0 { dropped.class("n over") } else { dropped },
         number(node.released),
         number(node.delivered),
         number(node.arrived),
@@ -162,10 +147,7 @@ pub(super) fn ingress(checked: &Checked) -> Markup {
 /// a failure.
 pub fn table(names: &[(&str, bool)], rows: Vec<(Vec<TableCell>, bool)>) -> Markup {
     let table = DataTable {
-        columns: names
-            .iter()
-            .map(|&(name, number)| (name.to_owned(), number))
-            .collect(),
+        columns: names.iter().map(|&(name, number)| (name.to_owned(), number)).collect(),
         filter: rows.len() > 8,
         rows,
     };

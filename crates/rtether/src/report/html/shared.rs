@@ -60,11 +60,7 @@ fn domain_row(checked: &Checked, domain: &Domain<'_>, observed: Duration) -> Vec
     let access = domain.access();
     let mark = |value: u64| {
         let cell = number(value);
-        if value > 0 {
-            cell.class("n over")
-        } else {
-            cell
-        }
+        if value > 0 { cell.class("n over") } else { cell }
     };
     vec![
         TableCell::text(domain.name(&checked.scenario.network)).class("name"),
@@ -91,17 +87,11 @@ fn decimals(value: Option<f64>) -> TableCell {
 /// Draws the share of attempts that collided, by attempt number.
 fn attempts(checked: &Checked, domain: &Domain<'_>) -> Markup {
     let groups = domain.attempts().into_iter().map(|attempts| {
-        let column = attempts.ratio().map(|value| Column {
-            value,
-            ..Column::default()
-        });
+        let column = attempts.ratio().map(|value| Column { value, ..Column::default() });
         (attempts.number.to_string(), vec![column])
     });
     let chart = ColumnChart {
-        title: format!(
-            "Attempts that collided, {}",
-            domain.name(&checked.scenario.network)
-        ),
+        title: format!("Attempts that collided, {}", domain.name(&checked.scenario.network)),
         note: "by number of the attempt".into(),
         y: Axis::share("share of attempts"),
         series: vec!["collided".into()],
@@ -190,9 +180,5 @@ fn queue_row(node: &str, direction: &str, queue: usize, class: &ClassRecord) -> 
 
 fn dropped(value: u64) -> TableCell {
     let cell = number(value);
-    if value > 0 {
-        cell.class("n over")
-    } else {
-        cell
-    }
+    if value > 0 { cell.class("n over") } else { cell }
 }

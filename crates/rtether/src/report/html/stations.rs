@@ -48,9 +48,7 @@ fn row(checked: &Checked, name: &str, own: &[usize]) -> Vec<TableCell> {
     let streams = || own.iter().map(|&index| checked.stream(index));
     let worst = checked.stream(own[0]);
     let counts = checked.count_of(own.iter().copied());
-    let margin = streams()
-        .filter_map(|stream| stream.assessment.margin)
-        .min();
+    let margin = streams().filter_map(|stream| stream.assessment.margin).min();
     let is_over = margin.is_some_and(Duration::is_negative);
     let least = time_cell(margin);
     let count = |value: usize| number(u64::try_from(value).unwrap_or(u64::MAX));
@@ -60,11 +58,7 @@ fn row(checked: &Checked, name: &str, own: &[usize]) -> Vec<TableCell> {
         count(counts.streams),
         count(counts.failed()),
         time_cell(streams().filter_map(|stream| stream.max()).max()),
-        if is_over {
-            least.class("n over")
-        } else {
-            least
-        },
+        if is_over { least.class("n over") } else { least },
         TableCell::text(checked.stream_name(&worst)).class("why"),
     ]
 }

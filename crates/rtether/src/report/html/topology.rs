@@ -50,10 +50,8 @@ pub fn plan(checked: &Checked) -> Markup {
 fn placed(checked: &Checked) -> (Vec<usize>, Plant, Vec<Highlight>) {
     let routing = Routing::new(&checked.scenario.network);
     let streams = checked.worst_first();
-    let paths: Vec<_> = streams
-        .iter()
-        .map(|&index| checked.path_of(&routing, &checked.stream(index)))
-        .collect();
+    let paths: Vec<_> =
+        streams.iter().map(|&index| checked.path_of(&routing, &checked.stream(index))).collect();
     let plant = Plant::new(checked, &streams, &paths);
     let paths = paths
         .into_iter()
@@ -221,9 +219,7 @@ fn tools(paths: &[(String, &Highlight)], network: &Network) -> Markup {
         .child(element("label").text("Streams over ").child(over));
     let words = format!("Marked path: {first}");
     let plain = element("p").class("note").text(words);
-    [tools, element("noscript").child(plain)]
-        .into_iter()
-        .collect()
+    [tools, element("noscript").child(plain)].into_iter().collect()
 }
 
 /// Returns an option for each link and node drawn, with the links whose streams it stands for.
@@ -266,9 +262,7 @@ fn ways(paths: &[Highlight]) -> Markup {
         .collect();
     let script = element("script").attr("id", "ways");
     let script = script.attr("type", "application/json");
-    script
-        .data(&json!({ "ways": ways, "streams": streams }))
-        .into()
+    script.data(&json!({ "ways": ways, "streams": streams })).into()
 }
 
 const VERDICTS: [(Standing, &str); 5] = [
@@ -283,10 +277,7 @@ const VERDICTS: [(Standing, &str); 5] = [
 fn legend(plant: &Plant) -> Markup {
     let key = |class: &str| {
         let line = element("path").class(class).attr("d", "M1 6H29");
-        let key = element("svg")
-            .attr("viewBox", "0 0 30 12")
-            .attr("width", 30)
-            .attr("height", 12);
+        let key = element("svg").attr("viewBox", "0 0 30 12").attr("width", 30).attr("height", 12);
         key.attr("aria-hidden", "true").child(line)
     };
     let is_used = |class: &str| plant.links.iter().any(|&link| mark(link).class == class);
@@ -324,9 +315,7 @@ fn hub_entry() -> Element {
         .attr("width", 30)
         .attr("height", 14);
     let text = "hub: its links share one medium, whose load all of them show";
-    element("span")
-        .child(key.attr("aria-hidden", "true").child(shape))
-        .text(text)
+    element("span").child(key.attr("aria-hidden", "true").child(shape)).text(text)
 }
 
 /// Returns the load of each link, sending from its first end and from its second.

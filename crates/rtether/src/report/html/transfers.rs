@@ -38,14 +38,7 @@ pub fn section(checked: &Checked) -> Markup {
         ("timeouts", true),
     ];
     let columns = names.map(|(name, is_number)| (name.to_owned(), is_number));
-    body.push(
-        DataTable {
-            columns: columns.to_vec(),
-            rows,
-            filter: false,
-        }
-        .render(),
-    );
+    body.push(DataTable { columns: columns.to_vec(), rows, filter: false }.render());
     let left_out = all().count().saturating_sub(MOST_ROWS);
     if left_out > 0 {
         let text = format!("{left_out} more are in the JSON and CSV files.");

@@ -48,11 +48,7 @@ pub(super) fn section(checked: &Checked) -> Markup {
         every.push(table.part(STREAMS, &all_rows));
         all.push(details(Markup::text("All streams"), every, false));
         let nodes = stations::table_of(checked, &order);
-        all.push(details(
-            Markup::text("Streams by end station"),
-            nodes,
-            false,
-        ));
+        all.push(details(Markup::text("Streams by end station"), nodes, false));
         let failed = |index: &usize| checked.stream(*index).verdict().is_failure();
         let mut shown: Vec<usize> = order.into_iter().filter(failed).take(MOST_FAILED).collect();
         shown.extend(groups.iter().map(|group| group.streams[0]));
@@ -63,11 +59,7 @@ pub(super) fn section(checked: &Checked) -> Markup {
     if !reasons.is_empty() {
         all.push(details(Markup::text("What failed"), reasons, false));
     }
-    all.push(details(
-        Markup::text("More figures"),
-        figures(checked, &shown),
-        false,
-    ));
+    all.push(details(Markup::text("More figures"), figures(checked, &shown), false));
     all.push(table.shared(STREAMS));
     all.push(because::data(checked));
     all
@@ -167,10 +159,7 @@ fn columns(there_are: Figures, first: &str) -> Vec<(String, bool)> {
         ("lost", true),
         ("where most of it is spent", false),
     ]);
-    columns
-        .into_iter()
-        .map(|(name, number)| (name.to_owned(), number))
-        .collect()
+    columns.into_iter().map(|(name, number)| (name.to_owned(), number)).collect()
 }
 
 fn streams(checked: &Checked, order: &[usize]) -> DataTable {
@@ -180,11 +169,7 @@ fn streams(checked: &Checked, order: &[usize]) -> DataTable {
         let row = stream_row(checked, there_are, &stream);
         (row, stream.verdict().is_failure())
     });
-    DataTable {
-        columns: columns(there_are, "stream"),
-        rows: rows.collect(),
-        filter: true,
-    }
+    DataTable { columns: columns(there_are, "stream"), rows: rows.collect(), filter: true }
 }
 
 fn stream_row(checked: &Checked, there_are: Figures, stream: &Stream<'_>) -> Vec<TableCell> {
@@ -270,9 +255,7 @@ fn blame_cell(checked: &Checked, stream: &Stream<'_>) -> TableCell {
         Column::Simulated | Column::Measured => "",
     };
     let words = format!("{}{of} {}", percent(part), checked.place_name(blame.place));
-    TableCell::text(words)
-        .class("why")
-        .sorted_by(format!("{part:.3}"))
+    TableCell::text(words).class("why").sorted_by(format!("{part:.3}"))
 }
 
 fn classes(checked: &Checked, groups: &[Group]) -> Markup {
@@ -308,22 +291,12 @@ fn class_row(checked: &Checked, there_are: Figures, group: &Group) -> Vec<TableC
     }
     if there_are.statistical {
         let said = streams().filter_map(|s| s.statistical);
-        row.push(statistical_cell(
-            said.max_by(|a, b| a.late_ratio.total_cmp(&b.late_ratio)),
-        ));
+        row.push(statistical_cell(said.max_by(|a, b| a.late_ratio.total_cmp(&b.late_ratio))));
     }
     row.extend([
         time_cell(streams().filter_map(|s| s.record.quantile(1, 2)).max()),
-        time_cell(
-            streams()
-                .filter_map(|s| s.record.quantile(999, 1_000))
-                .max(),
-        ),
-        if seen == Standing::Late {
-            max.class("n over")
-        } else {
-            max
-        },
+        time_cell(streams().filter_map(|s| s.record.quantile(999, 1_000)).max()),
+        if seen == Standing::Late { max.class("n over") } else { max },
     ]);
     row.extend(found_cell(there_are, streams));
     row.extend(measured_cells(there_are, streams));
@@ -353,9 +326,7 @@ fn verdict_words(checked: &Checked, group: &Group) -> String {
 
 fn class(checked: &Checked, group: &Group, streams: Markup) -> Markup {
     let worst = checked.stream(group.streams[0]);
-    let note = element("span")
-        .class("note")
-        .text(verdict_words(checked, group));
+    let note = element("span").class("note").text(verdict_words(checked, group));
     let mut summary = Markup::text(class_name(&group.class));
     summary.push(note);
     if worst.verdict().is_failure() {
@@ -377,10 +348,7 @@ pub fn reasons(checked: &Checked) -> Markup {
         .map(|stream| {
             let name = checked.stream_name(&stream);
             let reasons = stream.assessment.reasons.join("; ");
-            let cells = vec![
-                TableCell::text(name).class("name"),
-                TableCell::text(reasons),
-            ];
+            let cells = vec![TableCell::text(name).class("name"), TableCell::text(reasons)];
             (cells, stream.verdict().is_failure())
         })
         .collect();
@@ -388,11 +356,7 @@ pub fn reasons(checked: &Checked) -> Markup {
         return Markup::default();
     }
     let names = ["stream", "reason"].map(|name| (name.to_owned(), false));
-    let table = DataTable {
-        columns: names.into(),
-        rows,
-        filter: false,
-    };
+    let table = DataTable { columns: names.into(), rows, filter: false };
     let mut all = left_out(count, "stream", "failures and small margins");
     all.push(table.render());
     all
@@ -414,9 +378,7 @@ fn figures(checked: &Checked, streams: &[usize]) -> Markup {
         ("in end nodes", true),
         ("payload", true),
     ];
-    let rows = streams
-        .iter()
-        .map(|&index| (figures_row(checked, &checked.stream(index)), false));
+    let rows = streams.iter().map(|&index| (figures_row(checked, &checked.stream(index)), false));
     let table = DataTable {
         columns: names.map(|(name, number)| (name.to_owned(), number)).into(),
         rows: rows.collect(),
@@ -437,21 +399,13 @@ fn figures_row(checked: &Checked, stream: &Stream<'_>) -> Vec<TableCell> {
             Some(high) => format!(" ({} to {})", time(i.low), time(high)),
             None => format!(" (from {}; above needs more runs)", time(i.low)),
         });
-        TableCell::number(
-            format!("{}{}", time(value), ends.unwrap_or_default()),
-            value.as_ps(),
-        )
+        TableCell::number(format!("{}{}", time(value), ends.unwrap_or_default()), value.as_ps())
     };
     let missed = record.miss_ratio().map_or_else(
         || TableCell::number("\u{2013}", ""),
         |ratio| {
-            let ends = sure
-                .miss_ratio
-                .map(|(l, h)| format!(" ({} to {})", percent(l), percent(h)));
-            TableCell::number(
-                format!("{}{}", percent(ratio), ends.unwrap_or_default()),
-                ratio,
-            )
+            let ends = sure.miss_ratio.map(|(l, h)| format!(" ({} to {})", percent(l), percent(h)));
+            TableCell::number(format!("{}{}", percent(ratio), ends.unwrap_or_default()), ratio)
         },
     );
     let inside = record.node_share();

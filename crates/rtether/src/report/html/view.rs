@@ -49,11 +49,7 @@ impl<'a> View<'a> {
             order.into_iter().map(of_stream).collect()
         } else {
             let failed = |index: &usize| checked.stream(*index).verdict().is_failure();
-            let failed = order
-                .into_iter()
-                .filter(failed)
-                .take(MOST_FAILED)
-                .map(of_stream);
+            let failed = order.into_iter().filter(failed).take(MOST_FAILED).map(of_stream);
             let classes = checked.groups().into_iter().map(|group| {
                 let streams: Vec<_> = group.streams.iter().map(|&i| checked.stream(i)).collect();
                 let note = plural(streams.len(), "stream");
@@ -83,9 +79,7 @@ impl<'a> View<'a> {
         for stream in streams {
             view.add(stream);
         }
-        let slowest = streams
-            .iter()
-            .max_by_key(|stream| (stream.max(), usize::MAX - stream.index));
+        let slowest = streams.iter().max_by_key(|stream| (stream.max(), usize::MAX - stream.index));
         if let Some(stream) = slowest {
             view.worst = stream.record.worst.as_ref();
             view.blame = checked.worst_place(stream).unwrap_or_default();
@@ -143,9 +137,5 @@ impl<'a> View<'a> {
 
 /// Merges two time buckets.
 pub(super) fn joined(a: &Bucket, b: &Bucket) -> Bucket {
-    Bucket {
-        count: a.count + b.count,
-        sum_ps: a.sum_ps + b.sum_ps,
-        max: a.max.max(b.max),
-    }
+    Bucket { count: a.count + b.count, sum_ps: a.sum_ps + b.sum_ps, max: a.max.max(b.max) }
 }

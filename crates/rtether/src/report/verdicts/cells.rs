@@ -119,9 +119,7 @@ pub(super) fn samples_line(all: &SampleRecord) -> Vec<String> {
     let first = [(all.written, "written for readers"), (all.taken, "taken")];
     let parts = parts.into_iter().filter(|(count, _)| *count > 0);
     let parts = first.into_iter().chain(parts);
-    parts
-        .map(|(count, name)| format!("{count} {name}"))
-        .collect()
+    parts.map(|(count, name)| format!("{count} {name}")).collect()
 }
 
 /// Returns the worst standing of several streams.
@@ -131,9 +129,7 @@ pub(super) fn worst_standing(standings: impl Iterator<Item = Standing>) -> Stand
 
 /// Returns the standing of one column; empty if not judged.
 pub(super) fn word(standing: Standing) -> String {
-    standing
-        .said()
-        .map_or_else(String::new, |_| shout(standing))
+    standing.said().map_or_else(String::new, |_| shout(standing))
 }
 
 pub(super) fn worst_word(standings: impl Iterator<Item = Standing>) -> String {

@@ -46,20 +46,12 @@ fn media(checked: &Checked) -> Table {
     let observed = checked.results.record.observed;
     let decimals = |value: Option<f64>| value.map(|value| format!("{value:.3}"));
     Table::of(checked.domains())
-        .shown("shared medium", |domain| {
-            plain(&domain.name(&checked.scenario.network))
-        })
-        .amount("load", |domain| {
-            percent(domain.record.utilization(observed))
-        })
-        .amount("wasted", |domain| {
-            percent(share(domain.record.wasted, observed))
-        })
+        .shown("shared medium", |domain| plain(&domain.name(&checked.scenario.network)))
+        .amount("load", |domain| percent(domain.record.utilization(observed)))
+        .amount("wasted", |domain| percent(share(domain.record.wasted, observed)))
         .amount("sent", Domain::sent)
         .amount("collisions", Domain::collisions)
-        .amount("per frame", |domain| {
-            decimals(domain.collisions_per_frame())
-        })
+        .amount("per frame", |domain| decimals(domain.collisions_per_frame()))
         .amount("excessive", |domain| domain.access().excessive_collisions)
         .amount("late", |domain| domain.access().late_collisions)
         .amount("fairness", |domain| decimals(domain.fairness_frames()))

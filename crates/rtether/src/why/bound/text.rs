@@ -164,9 +164,7 @@ impl WhyBound<'_> {
                 "{name}: bound {}\nby {}{}\n\n",
                 self.judged(parts.composition.latency),
                 parts.composition.method.name(),
-                self.only_if
-                    .as_ref()
-                    .map_or_else(String::new, |own| format!(", {}", own.words))
+                self.only_if.as_ref().map_or_else(String::new, |own| format!(", {}", own.words))
             ),
             Err(why) => format!("{name}: no bound\n{}\n\n", reason(self.scenario, why)),
         }
@@ -180,16 +178,10 @@ impl WhyBound<'_> {
         match deadline.map(|deadline| (latency <= deadline, time(deadline))) {
             None => time(latency) + &condition,
             Some((true, deadline)) => {
-                format!(
-                    "{}, within its deadline {deadline}{condition}",
-                    time(latency)
-                )
+                format!("{}, within its deadline {deadline}{condition}", time(latency))
             }
             Some((false, deadline)) => {
-                format!(
-                    "{}{condition}, above its deadline {deadline}",
-                    time(latency)
-                )
+                format!("{}{condition}, above its deadline {deadline}", time(latency))
             }
         }
     }
@@ -252,17 +244,13 @@ impl WhyBound<'_> {
         };
         let name = |flow: FlowId| &self.scenario.flows[flow.index()].name;
         let releases = pattern.releases.iter().take(MANY);
-        let mut releases: Vec<String> = releases
-            .map(|(flow, at)| format!("`{}` {}", name(*flow), time(first(at))))
-            .collect();
+        let mut releases: Vec<String> =
+            releases.map(|(flow, at)| format!("`{}` {}", name(*flow), time(first(at)))).collect();
         match pattern.releases.len().saturating_sub(MANY) {
             0 => {}
             more => releases.push(format!("and {} in JSON", plural(more, "flow"))),
         }
-        let mut text = format!(
-            "{near}, with these first releases: {}.\n",
-            releases.join(", ")
-        );
+        let mut text = format!("{near}, with these first releases: {}.\n", releases.join(", "));
         if pattern.releases.len() <= MANY {
             let edits = pattern.edits(self.scenario);
             let edits: Vec<String> = edits.iter().map(Override::argument).collect();
@@ -297,17 +285,13 @@ impl Render for WhyBound<'_> {
         match &self.found {
             Ok(parts) => vec![
                 self.headline().into(),
-                self.table(Self::lines(parts, true), parts.composition.latency)
-                    .into(),
+                self.table(Self::lines(parts, true), parts.composition.latency).into(),
                 Self::end(parts).into(),
                 self.pattern(parts).into(),
             ],
             Err(why) => {
                 let remedy = remedy(self.scenario, self.stream.flow, why);
-                vec![
-                    self.headline().into(),
-                    format!("What would give it one: {remedy}.\n").into(),
-                ]
+                vec![self.headline().into(), format!("What would give it one: {remedy}.\n").into()]
             }
         }
     }

@@ -58,8 +58,7 @@ fn open(model: &Model, options: StoreOptions) -> Result<Journal<Model>, StoreErr
 
 fn state(journal: &Journal<Model>) -> State {
     let kept = journal.kept.iter();
-    kept.map(|(key, kept)| (key[0], (kept.written_ns, kept.payload.clone())))
-        .collect()
+    kept.map(|(key, kept)| (key[0], (kept.written_ns, kept.payload.clone()))).collect()
 }
 
 /// Finds the records of a file that is intact except for its end.
@@ -72,17 +71,10 @@ fn places(file: &[u8]) -> Vec<StoredRecord> {
         let end = at + 64 + length as usize;
         let value = (file[at + 48] == 1).then(|| {
             let written_ns = number(at + 24).cast_signed();
-            (
-                written_ns,
-                file.get(at + 64..end).unwrap_or_default().to_vec(),
-            )
+            (written_ns, file.get(at + 64..end).unwrap_or_default().to_vec())
         });
         let key = file[at + 32];
-        places.push(StoredRecord {
-            range: at..end,
-            key,
-            value,
-        });
+        places.push(StoredRecord { range: at..end, key, value });
         at = end.next_multiple_of(8);
     }
     places
@@ -102,11 +94,8 @@ fn replay<'a>(places: impl Iterator<Item = &'a StoredRecord>) -> State {
 impl Run {
     fn new(seed: u64) -> Self {
         let mut random = Random(seed);
-        let options = StoreOptions {
-            is_synced: !random.one_of(4),
-            instances_max: 6,
-            sample_max: 10_000,
-        };
+        let options =
+            StoreOptions { is_synced: !random.one_of(4), instances_max: 6, sample_max: 10_000 };
         Self {
             model: Model::new(random.next()),
             random,
@@ -170,10 +159,7 @@ impl Run {
             None => journal.forget([key; 16]),
             Some((written_ns, payload)) => {
                 let (written_ns, payload) = (*written_ns, payload.clone());
-                let sample = Kept {
-                    written_ns,
-                    payload,
-                };
+                let sample = Kept { written_ns, payload };
                 journal.keep([key; 16], sample)
             }
         };
@@ -209,11 +195,7 @@ impl Run {
             );
         }
         let tail = |damage: &Damage| damage.what == Damaged::Tail;
-        assert!(
-            self.is_unclear || journal.damage.iter().all(tail),
-            "{:?}",
-            journal.damage
-        );
+        assert!(self.is_unclear || journal.damage.iter().all(tail), "{:?}", journal.damage);
         self.tally.tails += u64::from(!journal.damage.is_empty());
         self.is_unclear &= journal.is_poisoned();
         self.kept = found;
@@ -416,15 +398,7 @@ fn run(seeds: Range<u64>) -> Tally {
 fn no_confirmed_sample_is_lost_but_the_damaged_ones_and_these_are_reported() {
     let tally = run(0..1_000);
     // Every kind of event has occurred.
-    let Tally {
-        kept,
-        refused,
-        killed,
-        crashes,
-        damaged,
-        lost,
-        tails,
-    } = tally;
+    let Tally { kept, refused, killed, crashes, damaged, lost, tails } = tally;
     let counts = [kept, refused, killed, crashes, damaged, lost, tails];
     assert!(counts.iter().all(|count| *count > 100), "{tally:?}");
 }
@@ -451,18 +425,11 @@ fn this_seed() {
 fn a_process_that_ends_before_it_tells_of_damage_leaves_the_copy() {
     // Oracle: the damaged file, octet for octet, under its name or as a copy, in whichever call the
     // process is killed.
-    let options = StoreOptions {
-        is_synced: true,
-        instances_max: 6,
-        sample_max: 10_000,
-    };
+    let options = StoreOptions { is_synced: true, instances_max: 6, sample_max: 10_000 };
     let model = Model::new(1);
     let mut journal = open(&model, options).expect("a store");
     for key in 0..6 {
-        let sample = Kept {
-            written_ns: 0,
-            payload: vec![key; 100],
-        };
+        let sample = Kept { written_ns: 0, payload: vec![key; 100] };
         journal.keep([key; 16], sample).expect("room");
     }
     drop(journal);

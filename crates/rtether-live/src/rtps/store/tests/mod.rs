@@ -12,17 +12,10 @@ fn journal(folder: &Folder) -> PathBuf {
     folder.path().join("topic")
 }
 
-const SMALL: StoreOptions = StoreOptions {
-    is_synced: false,
-    instances_max: 4,
-    sample_max: 100,
-};
+const SMALL: StoreOptions = StoreOptions { is_synced: false, instances_max: 4, sample_max: 100 };
 
 fn sample(written_ns: i64, octet: u8, len: usize) -> Kept {
-    Kept {
-        written_ns,
-        payload: vec![octet; len],
-    }
+    Kept { written_ns, payload: vec![octet; len] }
 }
 
 fn open(folder: &Folder) -> Store {
@@ -31,8 +24,7 @@ fn open(folder: &Folder) -> Store {
 
 fn contents(store: &Store) -> Vec<(u8, i64, usize)> {
     let kept = store.kept().into_iter();
-    kept.map(|(key, kept)| (key[0], kept.written_ns, kept.payload.len()))
-        .collect()
+    kept.map(|(key, kept)| (key[0], kept.written_ns, kept.payload.len())).collect()
 }
 
 #[test]
@@ -64,10 +56,7 @@ fn a_flipped_bit_costs_one_sample_and_is_reported() {
     // Oracle: twenty samples, of which only the one whose octets were damaged is lost; the damaged
     // file is copied.
     let folder = Folder::new("flip");
-    let options = StoreOptions {
-        instances_max: 20,
-        ..SMALL
-    };
+    let options = StoreOptions { instances_max: 20, ..SMALL };
     let mut store = Store::open(&journal(&folder), options).expect("a store");
     for number in 0..20 {
         let sample = sample(i64::from(number), number, 100);
@@ -105,19 +94,9 @@ fn smaller_limits_are_refused_and_larger_ones_taken_up() {
     drop(store);
     let file = fs::read(journal(&folder)).expect("a file");
     let (fewer, shorter, more) = (
-        StoreOptions {
-            instances_max: 3,
-            ..SMALL
-        },
-        StoreOptions {
-            sample_max: 99,
-            ..SMALL
-        },
-        StoreOptions {
-            instances_max: 5,
-            sample_max: 101,
-            ..SMALL
-        },
+        StoreOptions { instances_max: 3, ..SMALL },
+        StoreOptions { sample_max: 99, ..SMALL },
+        StoreOptions { instances_max: 5, sample_max: 101, ..SMALL },
     );
     for options in [fewer, shorter] {
         let refused = Store::open(&journal(&folder), options).expect_err("smaller limits");
@@ -162,14 +141,9 @@ fn a_lock_that_is_soon_released_is_waited_for() {
 #[test]
 fn a_file_of_somebody_else_or_of_another_version_stays_as_it_is() {
     let folder = Folder::new("foreign");
-    let mut newer = record::FileHead {
-        version: 3,
-        epoch: 1,
-        instances_max: 0,
-        sample_max: 0,
-    }
-    .to_octets()
-    .to_vec();
+    let mut newer = record::FileHead { version: 3, epoch: 1, instances_max: 0, sample_max: 0 }
+        .to_octets()
+        .to_vec();
     newer.resize(5_000, 7);
     let files: [&[u8]; 3] = [b"a letter", b"rtstore1 and what follows", &newer];
     for (file, version) in files.into_iter().zip([None, Some(1), Some(3)]) {
@@ -200,10 +174,7 @@ fn limits_are_kept_and_cost_nothing_that_is_there() {
     store.forget([0; 16]).expect("a record");
     store.keep([4; 16], sample(3, 0, 1)).expect("room again");
     drop(store);
-    assert_eq!(
-        contents(&open(&folder)),
-        [(1, 1, 1), (2, 1, 1), (3, 1, 1), (4, 3, 1)]
-    );
+    assert_eq!(contents(&open(&folder)), [(1, 1, 1), (2, 1, 1), (3, 1, 1), (4, 3, 1)]);
 }
 
 #[test]
@@ -216,10 +187,7 @@ fn a_journal_does_not_grow_without_end() {
     for number in 1..2_000 {
         store.keep([1; 16], sample(number, 1, 100)).expect("room");
         let octets = fs::metadata(journal(&folder)).expect("a file").len();
-        assert!(
-            octets <= 2 * counting + RECORDS_AT + SLACK,
-            "{octets} octets"
-        );
+        assert!(octets <= 2 * counting + RECORDS_AT + SLACK, "{octets} octets");
     }
     drop(store);
     assert_eq!(contents(&open(&folder)), [(9, 0, 50), (1, 1_999, 100)]);
@@ -261,11 +229,7 @@ fn a_file_that_ends_anywhere_has_all_whole_records_before() {
         assert_eq!(contents(&store), expected, "cut at {end}");
         let cut = end as u64 - at;
         let what = Damaged::Tail;
-        let tail = (cut > 0).then_some(Damage {
-            at,
-            octets: cut,
-            what,
-        });
+        let tail = (cut > 0).then_some(Damage { at, octets: cut, what });
         if end >= records_at {
             assert_eq!(store.damage(), tail.as_slice());
         }

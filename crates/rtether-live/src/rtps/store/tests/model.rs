@@ -180,11 +180,7 @@ impl World {
         }
         let outcome = self.call();
         let is_dead = self.is_dead;
-        let Inode {
-            data,
-            durable,
-            dirty,
-        } = &mut self.inodes[inode];
+        let Inode { data, durable, dirty } = &mut self.inodes[inode];
         match outcome {
             Outcome::Done => {
                 durable.resize(data.len(), 0);

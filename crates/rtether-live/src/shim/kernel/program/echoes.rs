@@ -111,14 +111,7 @@ mod tests {
     /// Returns a frame with an IP header of `words` 32-bit words and a segment with these flags.
     fn frame(ethertype: u16, protocol: u8, words: u8, flags: u8, padding: usize) -> Vec<u8> {
         let mut frame = [&[2; 12][..], &ethertype.to_be_bytes()].concat();
-        let mut packet = vec![
-            0;
-            if ethertype == IPV6 {
-                40
-            } else {
-                usize::from(words) * 4
-            }
-        ];
+        let mut packet = vec![0; if ethertype == IPV6 { 40 } else { usize::from(words) * 4 }];
         let length = u16::try_from(packet.len() + 20).unwrap();
         if ethertype == IPV6 {
             (packet[0], packet[5], packet[6]) = (0x60, 20, protocol);
@@ -165,10 +158,7 @@ mod tests {
                 }
             }
             // A quarter of all flag values have ACK without SYN, and half of these echo a mark.
-            assert!(
-                marked * 2 == all && others > 1_000,
-                "{marked} of {all}, {others}"
-            );
+            assert!(marked * 2 == all && others > 1_000, "{marked} of {all}, {others}");
         }
     }
 }

@@ -90,10 +90,7 @@ fn write_match(program: &mut Assembler, wanted: &HeaderMatch, next: Label) {
             write_prefix(program, prefix, slot, next);
         }
     }
-    let ports = [
-        (wanted.source_port, SOURCE_PORT),
-        (wanted.destination_port, DESTINATION_PORT),
-    ];
+    let ports = [(wanted.source_port, SOURCE_PORT), (wanted.destination_port, DESTINATION_PORT)];
     for (range, slot) in ports {
         if let Some(PortRange { first, last }) = range {
             program.load(LOAD_32, 1, slot);

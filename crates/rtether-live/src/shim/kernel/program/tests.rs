@@ -42,10 +42,7 @@ impl Pair {
             None,
             Some(smoother::Rule::LINUX),
             Some(smoother::Rule::NT),
-            Some(smoother::Rule::TypeOfService {
-                mask: 0xFF,
-                values: [0, 0xFF],
-            }),
+            Some(smoother::Rule::TypeOfService { mask: 0xFF, values: [0, 0xFF] }),
         ];
         let [real_time, icmp_unclassified] = [random.below(4), random.below(2)];
         let policy = Policy {
@@ -101,10 +98,8 @@ fn behind_a_tag(policy: &Policy<'_>, counts: &Counts) -> Vec<Instruction> {
 
 /// Returns whether programs can be loaded here; prints the reason if not.
 pub(super) fn is_possible() -> bool {
-    let empty = bpf::load(
-        ProgramType::Classifier,
-        &crate::shim::strip::program(Vid::PRIORITY_ONLY),
-    );
+    let empty =
+        bpf::load(ProgramType::Classifier, &crate::shim::strip::program(Vid::PRIORITY_ONLY));
     if let Err(error) = &empty {
         rtether_testkit::skip(&error.to_string());
     }
@@ -216,17 +211,9 @@ fn as_many_different_rules_are_accepted() {
     let rule = |number: u16| Rule {
         headers: HeaderMatch {
             protocol: Some([6, 17][usize::from(number % 2)]),
-            source: Some(Prefix::host(
-                Ipv4Addr::from_bits(0x0A00_0000 + u32::from(number)).into(),
-            )),
-            source_port: Some(PortRange {
-                first: 7 * number,
-                last: 9 * number,
-            }),
-            destination_port: Some(PortRange {
-                first: 5 * number,
-                last: 8 * number,
-            }),
+            source: Some(Prefix::host(Ipv4Addr::from_bits(0x0A00_0000 + u32::from(number)).into())),
+            source_port: Some(PortRange { first: 7 * number, last: 9 * number }),
+            destination_port: Some(PortRange { first: 5 * number, last: 8 * number }),
             ..HeaderMatch::default()
         },
         class: 1,
@@ -254,9 +241,7 @@ fn figures() {
     };
     let mut udp = vec![0; 12];
     udp.extend([0x08, 0x00, 0x45, 0xB8, 0, 92, 0, 0, 0x40, 0, 64, 17, 0, 0]);
-    udp.extend([
-        10, 0, 0, 1, 10, 0, 0, 2, 0x1C, 0xE8, 0x1C, 0xE8, 0, 72, 0, 0,
-    ]);
+    udp.extend([10, 0, 0, 1, 10, 0, 0, 2, 0x1C, 0xE8, 0x1C, 0xE8, 0, 72, 0, 0]);
     udp.resize(14 + 92, 0);
     for rules in [0, 16, 256] {
         let rules = vec![never; rules];
@@ -267,10 +252,7 @@ fn figures() {
                 icmp_unclassified: false,
                 real_time: Some(smoother::Rule::LINUX),
                 queues: 2,
-                tags: Tags {
-                    insert,
-                    ..Tags::default()
-                },
+                tags: Tags { insert, ..Tags::default() },
             };
             let counts = Counts::new().unwrap();
             let program = egress(&policy, &counts);

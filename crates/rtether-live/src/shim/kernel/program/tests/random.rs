@@ -78,20 +78,9 @@ fn packet_v4(random: &mut Random) -> Vec<u8> {
     ports(random, &mut above);
     let total = length(random, usize::from(words) * 4 + above.len());
     let version = if random.one_in(20) { 5 } else { 4 };
-    let fragment = if random.one_in(8) {
-        random.next()
-    } else {
-        0x4000
-    };
+    let fragment = if random.one_in(8) { random.next() } else { 0x4000 };
     let [f0, f1, ..] = fragment.to_le_bytes();
-    let mut packet = vec![
-        version << 4 | words,
-        random.pick(&TOS),
-        total[0],
-        total[1],
-        0,
-        0,
-    ];
+    let mut packet = vec![version << 4 | words, random.pick(&TOS), total[0], total[1], 0, 0];
     packet.extend([f1, f0, 64, random.pick(&PROTOCOLS), 0, 0]);
     packet.extend(address_v4(random).octets());
     packet.extend(address_v4(random).octets());
@@ -122,21 +111,10 @@ fn packet_v6(random: &mut Random) -> Vec<u8> {
         above.resize(start + octets, 0);
     }
     ports(random, &mut above);
-    let length = if random.one_in(15) {
-        [0, 0]
-    } else {
-        length(random, above.len())
-    };
+    let length = if random.one_in(15) { [0, 0] } else { length(random, above.len()) };
     let version = if random.one_in(20) { 4 } else { 6 };
     let tos = random.pick(&TOS);
-    let mut packet = vec![
-        version << 4 | tos >> 4,
-        tos << 4,
-        0,
-        0,
-        length[0],
-        length[1],
-    ];
+    let mut packet = vec![version << 4 | tos >> 4, tos << 4, 0, 0, length[0], length[1]];
     packet.extend([next[0], 64]);
     packet.extend(address_v6(random).octets());
     packet.extend(address_v6(random).octets());
@@ -157,10 +135,7 @@ pub(super) fn frame(random: &mut Random) -> Vec<u8> {
         frame.extend(control);
     }
     let (kind, payload) = match random.below(10) {
-        0 => (
-            random.pick(&[0x0806, 0x88BA, 0x8100, 0x88A8, 1536]),
-            vec![0; 46],
-        ),
+        0 => (random.pick(&[0x0806, 0x88BA, 0x8100, 0x88A8, 1536]), vec![0; 46]),
         1 => (random.pick(&[0, 46, 1500, 1501, 1535]), vec![0; 46]),
         2..6 => (0x0800, packet_v4(random)),
         _ => (0x86DD, packet_v6(random)),
@@ -181,11 +156,7 @@ pub(super) fn rule(random: &mut Random, classes: u8) -> Rule {
     let prefix = |random: &mut Random| {
         let is_v4 = random.one_in(2);
         Prefix {
-            address: if is_v4 {
-                address_v4(random).into()
-            } else {
-                address_v6(random).into()
-            },
+            address: if is_v4 { address_v4(random).into() } else { address_v6(random).into() },
             bits: random.pick(&[0, 1, 8, 24, 31, 32, 33, 48, 64, 65, 127, 128, 255]),
         }
     };
@@ -213,8 +184,5 @@ pub(super) fn rule(random: &mut Random, classes: u8) -> Rule {
         source_port: wants(5).then(|| range(random)),
         destination_port: wants(6).then(|| range(random)),
     };
-    Rule {
-        headers,
-        class: u8::try_from(random.below(usize::from(classes))).unwrap(),
-    }
+    Rule { headers, class: u8::try_from(random.below(usize::from(classes))).unwrap() }
 }
