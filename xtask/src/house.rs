@@ -125,8 +125,7 @@ impl House {
                 code += 1;
             }
             self.closure_lets += usize::from(binds_closure(line));
-            self.saturating +=
-                usize::from(line.contains("try_from") && line.contains("unwrap_or("));
+            self.saturating += usize::from(saturates(line));
         }
         self.code += code;
         self.long_files += usize::from(code > LONG_FILE);
@@ -196,8 +195,13 @@ fn test_module(lines: &[&str]) -> usize {
         .unwrap_or(lines.len())
 }
 
+/// Returns whether a line converts a number that may not fit to the nearest or any other.
+pub(crate) fn saturates(line: &str) -> bool {
+    line.contains("try_from") && line.contains("unwrap_or(")
+}
+
 /// Returns whether a line binds a closure to a name.
-fn binds_closure(line: &str) -> bool {
+pub(crate) fn binds_closure(line: &str) -> bool {
     let value = line
         .strip_prefix("let ")
         .and_then(|rest| rest.split_once(" = "))

@@ -11,6 +11,7 @@ mod glossary;
 mod length;
 mod links;
 mod nightly;
+mod style;
 mod words;
 
 use anyhow::Result;
@@ -34,6 +35,7 @@ pub(crate) fn run(repo: &Repo, builds: bool) -> Result<bool> {
     findings.extend(circles::check(&files));
     findings.extend(nightly::check(&files));
     findings.extend(links::check(repo, &files));
+    findings.extend(style::check(&files));
     if builds {
         let pages = generate::build(repo).and_then(|command| generate::check(repo, &command));
         findings.extend(pages.unwrap_or_else(|error| vec![not_generated(&error)]));

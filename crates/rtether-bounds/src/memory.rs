@@ -115,7 +115,7 @@ pub(crate) fn stores(
             | ServerKind::Tasks { .. }
             | ServerKind::Spacer(_)
             | ServerKind::Smoother(_)) => {
-                finder.inside.entry(node_of(kind)).or_default().push((kind, index))
+                finder.inside.entry(node_of(kind)).or_default().push((kind, index));
             }
         }
     }

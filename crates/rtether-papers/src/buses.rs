@@ -48,9 +48,9 @@ struct Built {
     files: Vec<Flow>,
 }
 
-fn values(name: String, ends: (NodeId, NodeId)) -> Flow {
+fn values(name: &str, ends: (NodeId, NodeId)) -> Flow {
     let traffic = Traffic::periodic(PERIOD, Phase::Random);
-    flow(&name, ends, VALUE, traffic)
+    flow(name, ends, VALUE, traffic)
 }
 
 fn file(ends: (NodeId, NodeId)) -> Flow {
@@ -102,16 +102,16 @@ impl Layout {
             for number in 0..PISAS {
                 let name = format!("ct/vt {bay}.{number}");
                 let pisa = attach(&mut plant, &name, &PISA, (own, number));
-                let inside = values(format!("{name} inside"), (pisa, controller));
+                let inside = values(&format!("{name} inside"), (pisa, controller));
                 match self {
                     Self::OneNetwork => {
-                        parts[0].push(values(format!("{name} to busbar"), (pisa, busbar)));
+                        parts[0].push(values(&format!("{name} to busbar"), (pisa, busbar)));
                         parts[0].push(inside);
                         uploader = pisa;
                     }
                     Self::ThreeBuses => {
                         parts[0].push(inside);
-                        parts[1].push(values(format!("{name} sent on"), (above, busbar)));
+                        parts[1].push(values(&format!("{name} sent on"), (above, busbar)));
                     }
                 }
             }

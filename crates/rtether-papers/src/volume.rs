@@ -29,7 +29,7 @@ pub(crate) fn run(page: &mut Page, _: &Progress) -> Outcome {
     page.compare(reference::values("skeie-volume"), |value| {
         let ours = match (&*value.subject, &*value.condition) {
             ("sampling_rate", _) => format!("{} Hz", Volume::PRINTED.samples),
-            ("packet_rate", _) => format!("{} packets/s", packets),
+            ("packet_rate", _) => format!("{packets} packets/s"),
             ("packet_size", _) => format!("{bits} bit"),
             ("data_volume", "unicast") => unicast.clone(),
             ("data_volume", "multicast") => multicast.clone(),

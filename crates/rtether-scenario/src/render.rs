@@ -149,8 +149,7 @@ pub fn json(diagnostic: &Diagnostic, sources: &[Source]) -> Value {
             "primary": primary,
         })
     };
-    let helps = diagnostic.help.iter().enumerate();
-    let edits = helps.clone().filter_map(|(line, help)| {
+    let edits = diagnostic.help.iter().enumerate().filter_map(|(line, help)| {
         let edit = help.edit.as_ref()?;
         let mut object = Replacement::of(edit, sources).json();
         object["certain"] = edit.is_certain.into();
@@ -166,7 +165,7 @@ pub fn json(diagnostic: &Diagnostic, sources: &[Source]) -> Value {
         "code": diagnostic.code,
         "title": diagnostic.title,
         "spans": spans,
-        "help": helps.map(|(_, help)| help.text.as_str()).collect::<Vec<_>>(),
+        "help": diagnostic.help.iter().map(|help| help.text.as_str()).collect::<Vec<_>>(),
         "edits": edits.collect::<Vec<_>>(),
     })
 }

@@ -157,7 +157,7 @@ pub(super) enum Problem {
     /// A number without a unit.
     MissingUnit,
     /// An unknown unit; the hint suggests what may be meant.
-    UnknownUnit { unit: String, hint: Option<Help> },
+    UnknownUnit { unit: String, hint: Option<Box<Help>> },
     /// A unit of another quantity.
     WrongQuantity { found: Quantity },
     /// Not a whole number of base units.
@@ -263,7 +263,7 @@ fn split(text: &str, want: Quantity) -> Result<(Decimal, u128, Range<usize>), Un
         return error(Problem::MissingUnit, whole);
     }
     let Some((found, factor)) = find(unit) else {
-        let hint = hint(unit, &body[..body.len() - rest.len()], want);
+        let hint = hint(unit, &body[..body.len() - rest.len()], want).map(Box::new);
         let unit = unit.to_owned();
         return error(Problem::UnknownUnit { unit, hint }, unit_range);
     };

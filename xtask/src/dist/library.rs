@@ -65,7 +65,7 @@ impl Library {
         let shared = read(&self.shared)?;
         let tree = Tree::new(folder);
         tree.write(&format!("{place}/{SO_NAME}"), &shared, "644")?;
-        self.finish(repo, &tree, "librtether0", &self.control(&shared))?;
+        self.finish(repo, &tree, "librtether0", &Self::control(&shared))?;
         let shlibs = format!("librtether 0 librtether0 (>= {})\n", self.version);
         tree.write_text("DEBIAN/shlibs", &shlibs)?;
         tree.write_text("DEBIAN/triggers", "activate-noawait ldconfig\n")?;
@@ -98,7 +98,7 @@ impl Library {
         tree.write_text("DEBIAN/control", &format!("{head}{control}"))
     }
 
-    fn control(&self, shared: &[u8]) -> String {
+    fn control(shared: &[u8]) -> String {
         format!(
             "Section: libs\nDepends: libc6 (>= {}), libgcc-s1\n\
              Description: publish-subscribe over RTPS (C library)\n \
@@ -187,6 +187,6 @@ mod tests {
         let own = library();
         assert!(own.control_dev().contains("librtether0 (= 1.2.3)"));
         let depends = "Depends: libc6 (>= 2.34), libgcc-s1\n";
-        assert!(own.control(b"GLIBC_2.34").contains(depends));
+        assert!(Library::control(b"GLIBC_2.34").contains(depends));
     }
 }

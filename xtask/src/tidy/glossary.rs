@@ -61,7 +61,7 @@ fn twice(page: &str) -> Vec<Finding> {
     findings
 }
 
-fn is_source(path: &str) -> bool {
+pub(super) fn is_source(path: &str) -> bool {
     path.rsplit_once('.').is_some_and(|(_, end)| end == "rs")
 }
 

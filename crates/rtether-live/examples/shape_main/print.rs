@@ -16,7 +16,7 @@ pub(crate) fn sample(topic: &str, shape: &ShapeType) {
     let ShapeType { color, x, y, shapesize, additional_payload_size } = shape;
     match additional_payload_size.last() {
         Some(last) => {
-            line(format_args!("{topic:<10} {color:<10} {x:03} {y:03} [{shapesize}] {{{last}}}"))
+            line(format_args!("{topic:<10} {color:<10} {x:03} {y:03} [{shapesize}] {{{last}}}"));
         }
         None => line(format_args!("{topic:<10} {color:<10} {x:03} {y:03} [{shapesize}]")),
     }

@@ -336,7 +336,7 @@ impl Emulator {
                 Output::Delivered { token, station, at, tag } => {
                     match self.ports.by_station.get(&station) {
                         Some(&port) => {
-                            self.departures.push(Reverse(Departure { at, token, port, tag }))
+                            self.departures.push(Reverse(Departure { at, token, port, tag }));
                         }
                         None => self.counts.unconnected += 1,
                     }

@@ -125,7 +125,7 @@ impl Context<'_> {
                 self.give_up(reader);
             }
             Event::RequestedIncompatible { reader, writer, policies } => {
-                self.tell(reader, Notice::Incompatible { writer, policies })
+                self.tell(reader, Notice::Incompatible { writer, policies });
             }
             Event::WriterSilent { reader, writer } => {
                 self.tell(reader, Notice::Silent { writer });

@@ -432,7 +432,18 @@ fn a_closed_port_is_a_no_for_those_that_have_proved_nothing() {
     let lost = std::iter::from_fn(|| attack.world.participant.poll_event());
     let lost = lost.filter_map(|event| match event {
         Event::ParticipantLost { why, .. } => Some(why),
-        _ => None,
+        Event::ParticipantFound { .. }
+        | Event::ReaderMatched { .. }
+        | Event::ReaderUnmatched { .. }
+        | Event::WriterMatched { .. }
+        | Event::WriterUnmatched { .. }
+        | Event::OfferedIncompatible { .. }
+        | Event::RequestedIncompatible { .. }
+        | Event::WriterSilent { .. }
+        | Event::DeadlineMissed { .. }
+        | Event::Refused { .. }
+        | Event::Withheld { .. }
+        | Event::OfferedDeadlineMissed { .. } => None,
     });
     assert_eq!(lost.collect::<Vec<_>>(), [Parting::Closed]);
 }

@@ -361,7 +361,7 @@ impl Reader<'_> {
                 let (_, usual) = want.usual_units();
                 let label = format!("`{key}` takes {usual}");
                 Diagnostic::new(&codes::UNKNOWN_UNIT, title, place, label)
-                    .help(hint.unwrap_or(example))
+                    .help(hint.map_or(example, |hint| *hint))
             }
             Problem::TooFine { smallest } => {
                 let title = format!("`{key}` cannot be as fine as {}", quote(text));

@@ -201,6 +201,7 @@ impl TopicOptions {
 
 /// Outcome of a publication or subscription.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Summary {
     /// Whether it was a publication.
     pub is_writer: bool,

@@ -183,10 +183,10 @@ impl Core {
                     self.matched_at.insert(writer, now);
                 }
                 Some(Event::OfferedIncompatible { writer, policies, .. }) => {
-                    self.keep_apart(Endpoint::Writer(writer), &policies)
+                    self.keep_apart(Endpoint::Writer(writer), &policies);
                 }
                 Some(Event::RequestedIncompatible { reader, policies, .. }) => {
-                    self.keep_apart(Endpoint::Reader(reader), &policies)
+                    self.keep_apart(Endpoint::Reader(reader), &policies);
                 }
                 Some(
                     Event::ParticipantFound { .. }

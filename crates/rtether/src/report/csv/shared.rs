@@ -41,7 +41,7 @@ pub fn media(checked: &Checked) -> Table {
         .file("carried_ns", |domain| domain.record.carried)
         .file("wasted_ns", |domain| domain.record.wasted)
         .file("sent_frames", Domain::sent)
-        .file("collisions_per_sent_ratio", |domain| domain.collisions_per_frame())
+        .file("collisions_per_sent_ratio", super::super::domain::Domain::collisions_per_frame)
         .file("fairness_frames_ratio", Domain::fairness_frames)
         .file("fairness_octets_ratio", Domain::fairness_octets);
     let rows = access(rows, |domain| {
