@@ -780,7 +780,7 @@ typedef struct {
    */
   uint64_t deferred;
   /**
-   * Declared gone in the name of a publication that never had them: somebody else speaks in its
+   * Declared gone in the name of a publication that never had them: another host speaks in its
    * name, and what is lost may be wrong, too.
    */
   uint64_t contradicted;

@@ -8,27 +8,8 @@ use std::collections::BTreeMap;
 
 use super::codes::{Code, Severity, TOO_MANY_MISTAKES};
 use super::help::Help;
+pub use super::span::{Source, Span};
 use rtether_model::characters::is_unseen;
-
-/// A range of bytes in one source.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Span {
-    /// Position in [`super::Loaded::sources`].
-    pub source: u32,
-    /// First byte.
-    pub start: u32,
-    /// Byte after the last one.
-    pub end: u32,
-}
-
-/// A text that spans point into: the scenario file, or the value of an override.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Source {
-    /// Name shown to the user: a path, or `--set`.
-    pub name: String,
-    /// Its contents.
-    pub text: String,
-}
 
 /// A place and a note about it.
 #[derive(Clone, Debug, PartialEq, Eq)]

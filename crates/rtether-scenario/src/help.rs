@@ -9,8 +9,7 @@ use std::ops::Range;
 use serde_json::{Value, json};
 
 use super::change::Override;
-use super::diagnostic::{Source, Span};
-use super::render::position;
+use super::span::{Source, Span, position};
 
 /// A line of help.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -50,6 +50,7 @@ mod schema;
 mod set;
 pub mod shim;
 mod slips;
+mod span;
 mod suggest;
 pub mod template;
 mod tree;

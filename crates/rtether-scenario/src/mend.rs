@@ -8,6 +8,7 @@ use std::ops::Range;
 use super::codes::MISPLACED_KEY;
 use super::diagnostic::{Diagnostic, Source, Span};
 use super::help::{Edit, Help, Proposal};
+use super::span::spanned;
 use super::{Loaded, set};
 
 /// A range of a text, and what replaces it.
@@ -55,20 +56,6 @@ fn at_place(
     let place = spanned(at.source, text, range)?;
     let new = if text.contains("\r\n") { new.replace('\n', "\r\n") } else { new };
     Some((place, new))
-}
-
-/// Returns a range of a text as a span, unless there is a comment in it.
-pub(super) fn spanned(source: u32, text: &str, range: Range<usize>) -> Option<Span> {
-    let inside = text.get(range.clone())?;
-    let has_comment = inside.match_indices('#').any(|(at, _)| {
-        let before = text[..range.start + at].chars().next_back();
-        before.is_none_or(char::is_whitespace)
-    });
-    if has_comment {
-        return None;
-    }
-    let octet = |at: usize| u32::try_from(at).ok();
-    Some(Span { source, start: octet(range.start)?, end: octet(range.end)? })
 }
 
 /// Returns where an entry that starts at `start` ends: before the comma, the closing bracket, the

@@ -1,5 +1,6 @@
 //! Diagnostics as text and as JSON.
 
+pub use super::span::position;
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use serde_json::{Value, json};
@@ -168,16 +169,4 @@ pub fn json(diagnostic: &Diagnostic, sources: &[Source]) -> Value {
         "help": diagnostic.help.iter().map(|help| help.text.as_str()).collect::<Vec<_>>(),
         "edits": edits.collect::<Vec<_>>(),
     })
-}
-
-/// Returns line and column of a byte offset, both from 1.
-pub fn position(text: &str, offset: u32) -> (usize, usize) {
-    let mut offset = (offset as usize).min(text.len());
-    while !text.is_char_boundary(offset) {
-        offset -= 1;
-    }
-    let before = &text[..offset];
-    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-    let line = before.matches('\n').count() + 1;
-    (line, before[line_start..].chars().count() + 1)
 }

@@ -5,8 +5,8 @@
 
 use super::change::Override;
 use super::diagnostic::{Sink, Source, Span};
-use super::mend::spanned;
 use super::overrides;
+use super::span::spanned;
 use super::tree::{self, Data, Value};
 use super::{Loaded, include};
 

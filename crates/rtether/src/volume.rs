@@ -91,7 +91,7 @@ impl Row {
         self.packets.saturating_mul(self.bits)
     }
 
-    /// Returns the share of a link of so many Mbit/s.
+    /// Returns the share of a link of this rate in Mbit/s.
     fn share(&self, mbps: u64) -> f64 {
         real(self.bps()) / real(mbps * 1_000_000)
     }

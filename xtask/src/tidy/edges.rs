@@ -124,7 +124,14 @@ const ROOMS: &[Room] = &[
     Room {
         name: "xtask",
         ours: &[],
-        outside: Outside::Only(&["anyhow", "cbindgen", "ctrlc", "pulldown-cmark", "serde_json"]),
+        outside: Outside::Only(&[
+            "anyhow",
+            "cbindgen",
+            "csv",
+            "ctrlc",
+            "pulldown-cmark",
+            "serde_json",
+        ]),
     },
 ];
 

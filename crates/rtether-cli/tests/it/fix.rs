@@ -162,7 +162,7 @@ fn what_cannot_be_written_says_why() {
     if !is_root() {
         return;
     }
-    // Somebody who may read the folder, and write nothing in it.
+    // A user who may read the folder, and write nothing in it.
     let mut command = Command::new("setpriv");
     command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]);
     command.args([env!("CARGO_BIN_EXE_rtether"), "check", "--fix", "--write", "plant.yaml"]);

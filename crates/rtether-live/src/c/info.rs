@@ -85,7 +85,7 @@ pub struct Counts {
     /// Refused for lack of room, and sent again by a reliable publication; one sample may count more
     /// than once.
     pub deferred: u64,
-    /// Declared gone in the name of a publication that never had them: somebody else speaks in its
+    /// Declared gone in the name of a publication that never had them: another host speaks in its
     /// name, and what is lost may be wrong, too.
     pub contradicted: u64,
 }

@@ -64,7 +64,7 @@ class Counts(NamedTuple):
     #: Refused since `limit` was reached, and sent again by a reliable publisher; one sample may count
     #: more than once.
     deferred: int
-    #: Declared gone in the name of a publisher that never had them: somebody else speaks in its name,
+    #: Declared gone in the name of a publisher that never had them: another host speaks in its name,
     #: and what is lost may be wrong, too.
     contradicted: int
 

@@ -164,7 +164,7 @@ pub struct ReaderCounters {
     /// Deadlines missed.
     pub deadlines_missed: u64,
     /// Samples that heartbeats in a writer's name declared gone, until its own showed that it never
-    /// had them: somebody else speaks in its name, and what is counted as lost may be wrong.
+    /// had them: another host speaks in its name, and what is counted as lost may be wrong.
     pub contradicted: u64,
 }
 

@@ -258,7 +258,7 @@ fn a_heartbeat_that_lied_is_made_good() {
 
 #[test]
 fn what_others_declare_gone_is_counted_apart() {
-    // Oracle: by hand. 998 samples after the first are declared gone by somebody else; the writer's
+    // Oracle: by hand. 998 samples after the first are declared gone by another host; the writer's
     // own heartbeats show that it never had them, so none is lost.
     let (mut world, mut victim, writer, _) = matched();
     let datagram = victim.next(writer, &VALUE);

@@ -8,10 +8,10 @@ use core::net::Ipv4Addr;
 use rtether_model::flow::{Delivery, Flow, Traffic};
 use rtether_model::network::{Network, NodeId};
 use rtether_model::quantity::Bytes;
-use rtether_model::wire::{Encapsulation, RtpsVersion};
+use rtether_model::wire::RtpsVersion;
 use rtether_rtps::cdr::{Encoding, to_payload};
 use rtether_rtps::discovery::v1;
-use rtether_rtps::engine::{Config, Participant, Protocol, TopicName};
+use rtether_rtps::engine::{Config, Participant, Protocol};
 use rtether_rtps::guid::GuidPrefix;
 use rtether_rtps::locator::{DISCOVERY_GROUP, Locator, Ports};
 use rtether_rtps::time::Instant;
@@ -19,14 +19,13 @@ use rtether_rtps::types::Octets;
 use rtether_rtps::wire::VENDOR;
 use rtether_rtps::wire::v1::{Role as RoleV1, Source};
 
+use super::naming::{kind, named};
 use super::series::Series;
 use super::{AnswerOf, Habit, Listener, Party, Publications, Reader, Role, Topic};
 use crate::packet::NONE;
 use crate::topic::{self, policies};
 use crate::trace::frame;
 
-/// Type name of all samples.
-const TYPE: &str = "rtether::Octets";
 /// Largest datagram that fits a frame, in octets: 1500 less the headers of IPv4 and UDP.
 const DATAGRAM_MAX: usize = 1_472;
 
@@ -39,16 +38,6 @@ pub(crate) struct Plant<'a> {
     pub(crate) network: &'a Network,
     /// Nodes of the stations.
     pub(crate) nodes: &'a [NodeId],
-}
-
-/// Returns the version of RTPS that a flow uses, and whether lost samples are sent again; `None` if
-/// it is not published.
-pub(super) const fn kind(flow: &Flow) -> Option<(RtpsVersion, bool)> {
-    if let Encapsulation::Rtps { version, is_reliable } = flow.encapsulation {
-        Some((version, is_reliable))
-    } else {
-        None
-    }
 }
 
 /// Port of the application of a station in RTPS 1.0, the first that is free for any use.
@@ -95,10 +84,6 @@ fn payload(size: Bytes) -> Option<Vec<u8>> {
 /// Returns the address of a station.
 pub(super) fn address_of(node: NodeId) -> Ipv4Addr {
     Ipv4Addr::from(frame::ipv4(10, node.0))
-}
-
-pub(super) const fn named(topic: &str) -> TopicName<'_> {
-    TopicName { topic, type_name: TYPE }
 }
 
 /// Returns the parameters of a participant of RTPS 2.5.

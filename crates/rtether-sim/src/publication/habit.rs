@@ -8,7 +8,7 @@ use rtether_model::quantity::Duration;
 use rtether_rtps::qos::{History, Qos};
 use rtether_rtps::time;
 
-use super::build::{kind, named};
+use super::naming::{kind, named};
 use super::{Due, Publications, clock};
 use crate::topic::policies;
 

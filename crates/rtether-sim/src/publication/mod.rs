@@ -26,6 +26,7 @@
 mod build;
 mod habit;
 mod message;
+mod naming;
 mod run;
 mod series;
 

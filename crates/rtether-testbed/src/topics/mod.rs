@@ -232,7 +232,7 @@ pub struct Summary {
     pub expired: u64,
     /// Samples that are not values of the type.
     pub malformed: u64,
-    /// Samples that heartbeats declared gone in the name of a writer that never had them: somebody else
+    /// Samples that heartbeats declared gone in the name of a writer that never had them: another host
     /// speaks in its name.
     pub contradicted: u64,
     /// Deadlines missed.

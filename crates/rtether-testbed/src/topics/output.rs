@@ -34,7 +34,7 @@ const HEAD: [(&str, &str); 5] = [
 /// Name of samples that were replaced before they were read, with what prevents it.
 const REPLACED: &str = "replaced by later ones (`--depth 0` keeps all)";
 
-/// Name of samples that only somebody else can have declared gone.
+/// Name of samples that only another host can have declared gone.
 const CONTRADICTED: &str =
     "declared gone by others in a writer's name (what is lost may be wrong, too)";
 

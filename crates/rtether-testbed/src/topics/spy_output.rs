@@ -48,7 +48,7 @@ impl Render for Census {
     /// Participants, their endpoints, and the pairs that do not match.
     fn parts(&self, _: Screen) -> Vec<Part> {
         if let Some(graph) = &self.ros {
-            return ros_output::parts(self, graph, &dropped(self));
+            return ros_output::parts(self, graph, [&dropped(self), &verdict(self)]);
         }
         let head = format!(
             "Domain {}: {}, {}\n",
@@ -64,7 +64,7 @@ impl Render for Census {
         }
         let mut text = dropped(self);
         mismatches(&mut text, self);
-        verdict(&mut text, self);
+        text.push_str(&verdict(self));
         parts.push(text.into());
         parts
     }
@@ -88,11 +88,9 @@ impl Render for Census {
     }
 }
 
-/// Adds the verdict, if there is one.
-pub(super) fn verdict(text: &mut String, census: &Census) {
-    if let Some(summary) = summary(census) {
-        _ = writeln!(text, "{summary}");
-    }
+/// Returns the line of the verdict; empty if there is none.
+fn verdict(census: &Census) -> String {
+    summary(census).map_or_else(String::new, |summary| format!("{summary}\n"))
 }
 
 /// Returns the verdict in a sentence; `None` if nothing is judged.

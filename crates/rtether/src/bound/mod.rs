@@ -4,6 +4,7 @@
 //! verdicts.
 
 mod admit;
+mod analyze;
 mod compare;
 mod conclusion;
 pub(crate) mod condition;
@@ -22,9 +23,8 @@ mod statistical;
 mod waits;
 mod what_if;
 
-use rayon::prelude::*;
 pub use rtether_bounds::{Analysis, Methods};
-use rtether_bounds::{Bound, Condition, Effect, Reason, StreamBound, Workers};
+use rtether_bounds::{Bound, Condition, Effect, Reason, StreamBound};
 use rtether_model::network::NodeId;
 pub use rtether_model::quantity::Duration;
 
@@ -33,6 +33,7 @@ use crate::scenario::Scenario;
 use names::Names;
 
 pub use admit::{Admission, Decision, admit};
+pub use analyze::{analyze, analyze_with};
 pub use compare::{Answer, Comparison, Difference, Side, compare};
 pub use contradiction::{Contradiction, contradictions};
 pub use diameter::ByDiameter;
@@ -48,31 +49,6 @@ pub use sensitivity::{Sensitivity, SensitivityError, Steps, Trial, sensitivity};
 pub use statistical::{MODEL, Statistical, statistical};
 pub use waits::{Model as WaitModel, NoModel, PortWaits, Waits, waits};
 pub use what_if::{WhatIf, what_if};
-
-/// Computes the bounds of all streams, in the order of a run's record, on the threads of the current
-/// rayon pool; the result is the same for any number of them.
-pub fn analyze(scenario: &Scenario) -> Analysis {
-    analyze_with(scenario, Methods::All)
-}
-
-/// The same with the chosen methods.
-pub fn analyze_with(scenario: &Scenario, methods: Methods) -> Analysis {
-    rtether_bounds::analyze_on(&scenario.network, &scenario.flows, methods, &Pool)
-}
-
-/// The current rayon pool.
-struct Pool;
-
-impl Workers for Pool {
-    fn count(&self) -> usize {
-        rayon::current_num_threads()
-    }
-
-    fn map<T: Send>(&self, parts: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
-        let parts = (0..parts).into_par_iter();
-        parts.map(&work).collect()
-    }
-}
 
 /// Returns the bounds of all streams; `None` for a stream without a bound.
 pub fn latencies(analysis: &Analysis) -> Vec<Option<Duration>> {

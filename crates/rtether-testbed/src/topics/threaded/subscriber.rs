@@ -102,7 +102,7 @@ pub struct Counts {
     /// Refused for lack of room, and sent again by a reliable writer: one sample may count more than
     /// once, and counts elsewhere, too.
     pub deferred: u64,
-    /// Declared gone in the name of a writer that never had them: somebody else speaks in its name.
+    /// Declared gone in the name of a writer that never had them: another host speaks in its name.
     pub contradicted: u64,
 }
 
