@@ -131,6 +131,7 @@ const OF_STEPS: &[&str] = &[
     "git",
     "rustc",
     "rustup",
+    "tar",
     "valgrind",
     "x86_64-w64-mingw32-gcc",
 ];

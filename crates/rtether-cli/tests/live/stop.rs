@@ -174,6 +174,7 @@ const COMPUTING: &[&str] = &[
     "reproduce kweon-bucket",
     "doctor --watch 60s",
     "diff result.json result.json",
+    "volume --points 12",
     "import list.csv -o list.yaml",
     "export small.yaml --to saihu -o saihu",
     "new plant --template substation",
