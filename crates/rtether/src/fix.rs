@@ -6,6 +6,7 @@
 
 mod lines;
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
@@ -20,6 +21,8 @@ use crate::verdict::Conclusion;
 pub struct Mended {
     /// The edits, and the files that they changed.
     pub fixed: Fixed,
+    /// Texts of these files as they were read, by name.
+    pub originals: BTreeMap<String, String>,
     /// The scenario as it is read afterwards.
     pub loaded: Loaded,
     /// What the check said before; `None` if it was no scenario.
@@ -34,7 +37,8 @@ pub struct Mended {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended;
 
-/// Makes the edits. `check` judges a scenario, with what would help it.
+/// Makes the edits. `check` judges a scenario, with what would help it. Each file is read once, so that
+/// all edits are of the same text.
 ///
 /// # Errors
 /// If `check` ended early.
@@ -42,6 +46,16 @@ pub fn mend(
     fix: &Fix<'_>,
     mut check: impl FnMut(Scenario, Written) -> Option<Checked>,
 ) -> Result<Mended, Ended> {
+    let texts = RefCell::new(BTreeMap::new());
+    let read = |path: &str| {
+        if let Some(text) = texts.borrow().get(path) {
+            return Ok(String::clone(text));
+        }
+        let text = (fix.read)(path)?;
+        texts.borrow_mut().insert(path.to_owned(), text.clone());
+        Ok(text)
+    };
+    let fix = &Fix { read: &read, ..*fix };
     let mut judged = |loaded: &Loaded| {
         let written = Written::of(loaded, fix.overrides.to_vec());
         let scenario = loaded.scenario.clone()?;
@@ -86,19 +100,15 @@ pub fn mend(
             _ => fixed.taken_back.push(change),
         }
     }
-    let diffs = fixed.files.iter().map(|(name, new)| {
-        let old = original(fix, name);
-        lines::unified(name, &old, new)
+    let mut originals = texts.take();
+    originals.insert(fix.name.to_owned(), fix.text.to_owned());
+    originals.retain(|name, _| fixed.files.contains_key(name));
+    let diff = fixed.files.iter().map(|(name, new)| {
+        let old = originals.get(name).map_or("", String::as_str);
+        lines::unified(name, old, new)
     });
-    Ok(Mended { diff: diffs.collect(), fixed, loaded, before, after: latest })
-}
-
-/// Returns the text of a file before the edits.
-pub fn original(fix: &Fix<'_>, name: &str) -> String {
-    if name == fix.name {
-        return fix.text.to_owned();
-    }
-    (fix.read)(name).unwrap_or_default()
+    let diff = diff.collect();
+    Ok(Mended { fixed, originals, loaded, before, after: latest, diff })
 }
 
 /// Takes the text that an edit left in a file.

@@ -115,7 +115,7 @@ fn mend(verb: &CheckVerb, path: &Path, which: Which) -> Result<(Exit, Value), Ex
             return Err(printed);
         }
     }
-    let unwritten = verb.fix.write.then(|| write(&fix, &mended)).and_then(Result::err);
+    let unwritten = verb.fix.write.then(|| write(&mended)).and_then(Result::err);
     let is_written = verb.fix.write && unwritten.is_none() && !mended.diff.is_empty();
     scenario::show(&mended.loaded, arguments.overrides.overrides.message_format);
     tell(&name, &mended, is_written);
@@ -183,7 +183,7 @@ fn tell(name: &str, mended: &Mended, is_written: bool) {
 }
 
 /// Writes all files, or none.
-fn write(fix: &Fix<'_>, mended: &Mended) -> Result<(), String> {
+fn write(mended: &Mended) -> Result<(), String> {
     let files = &mended.fixed.files;
     let mut complete = Vec::new();
     for (name, text) in files {
@@ -198,7 +198,8 @@ fn write(fix: &Fix<'_>, mended: &Mended) -> Result<(), String> {
         }
         // A file that may not be written is not replaced either.
         OpenOptions::new().write(true).open(path).map_err(failed)?;
-        if fs::read_to_string(path).map_err(failed)? != fix::original(fix, name) {
+        let now = fs::read_to_string(path).map_err(failed)?;
+        if mended.originals.get(name) != Some(&now) {
             return Err(format!("writing `{name}`: it changed meanwhile; nothing is written"));
         }
         let draft = Draft::open(path)?;
