@@ -1,9 +1,11 @@
 //! What a run shows that a proof excludes: a defect of rtether, in the simulator or in the bounds.
 
+use std::collections::BTreeSet;
+
 use rtether_bounds::{Analysis, Dropper, Effect, Holder};
 use rtether_model::flow::Flow;
 use rtether_model::network::{Network, NodeId, PortId};
-use rtether_model::record::{NodeRecord, PortRecord, Record};
+use rtether_model::record::Record;
 
 use super::loss;
 
@@ -55,63 +57,61 @@ fn full(
     analysis: &Analysis,
     record: &Record,
 ) -> Vec<Contradiction> {
-    let holders = analysis.droppers.iter().filter_map(|dropper| match dropper {
-        Dropper::Memory(memory) => Some(memory.holder),
-        Dropper::Policer(..) | Dropper::Link(_) => None,
-    });
-    let holders: Vec<Holder> = holders.collect();
-    let is_counted = |own: &&PortRecord| {
-        let link = &network.links[own.link.index()];
+    let named = Named::of(analysis, flows);
+    let dropped = record.ports.iter().filter(|own| {
         // On a shared medium the count has frames given up after too many collisions.
-        own.dropped > 0 && !network.is_half_duplex(link)
-    };
-    let ports = record.ports.iter().filter(is_counted).map(|own| own.port);
-    let (named_ports, ports): (Vec<PortId>, Vec<PortId>) =
-        ports.partition(|&port| holders.iter().any(|own| is_of_port(*own, port)));
-    let is_counted = |own: &&NodeRecord| own.stack_dropped + own.layer_dropped > 0;
-    let nodes = record.nodes.iter().filter(is_counted).map(|own| own.node);
-    let (named_nodes, nodes): (Vec<NodeId>, Vec<NodeId>) =
-        nodes.partition(|&node| holders.iter().any(|own| is_of_node(*own, node, flows)));
+        own.dropped > 0 && !network.is_half_duplex(&network.links[own.link.index()])
+    });
+    let (expected, ports): (Vec<PortId>, Vec<PortId>) =
+        dropped.map(|own| own.port).partition(|port| named.has_port(*port));
+    let dropped = record.nodes.iter().filter(|own| own.stack_dropped + own.layer_dropped > 0);
+    let (also_expected, nodes): (Vec<NodeId>, Vec<NodeId>) =
+        dropped.map(|own| own.node).partition(|node| named.nodes.contains(node));
+    // Behind a drop that makes stations send again, no need is proved.
     let mut conditions = analysis.conditions.iter().flatten();
-    let repeats = conditions.any(|own| own.effect == Effect::IfNothingDropped);
-    if repeats && !(named_ports.is_empty() && named_nodes.is_empty()) {
+    if !(expected.is_empty() && also_expected.is_empty())
+        && conditions.any(|own| own.effect == Effect::IfNothingDropped)
+    {
         return Vec::new();
     }
     let ports = ports.into_iter().map(Contradiction::Port);
     ports.chain(nodes.into_iter().map(Contradiction::Node)).collect()
 }
 
-/// Returns whether drops of a memory count as those of a port.
-fn is_of_port(holder: Holder, port: PortId) -> bool {
-    match holder {
-        Holder::Buffer(at) | Holder::Threshold(at, _) => at == port,
-        Holder::SharedBuffer(node) => node == port.node,
-        Holder::Stack(_)
-        | Holder::Tasks(_)
-        | Holder::Router(_)
-        | Holder::Input(_)
-        | Holder::ReceiveQueue(..)
-        | Holder::TransmitQueue(..)
-        | Holder::RealTime(_)
-        | Holder::Bulk(_)
-        | Holder::Address(_)
-        | Holder::Gap(_) => false,
-    }
+/// Places whose memory may not suffice, by where its drops are counted.
+#[derive(Default)]
+struct Named {
+    ports: BTreeSet<PortId>,
+    /// Switches whose ports share a buffer.
+    switches: BTreeSet<NodeId>,
+    /// Nodes that count drops of a stack.
+    nodes: BTreeSet<NodeId>,
 }
 
-/// Returns whether drops of a memory count as those of a node's stack.
-fn is_of_node(holder: Holder, node: NodeId, flows: &[Flow]) -> bool {
-    match holder {
-        Holder::Stack(own)
-        | Holder::Tasks(own)
-        | Holder::Router(own)
-        | Holder::Input(own)
-        | Holder::ReceiveQueue(own, _)
-        | Holder::TransmitQueue(own, _)
-        | Holder::RealTime(own)
-        | Holder::Bulk(own)
-        | Holder::Address(own) => own == node,
-        Holder::Gap(flow) => flows[flow.index()].talker == node,
-        Holder::Buffer(_) | Holder::Threshold(..) | Holder::SharedBuffer(_) => false,
+impl Named {
+    fn of(analysis: &Analysis, flows: &[Flow]) -> Self {
+        let mut named = Self::default();
+        for dropper in &analysis.droppers {
+            let Dropper::Memory(memory) = dropper else { continue };
+            match memory.holder {
+                Holder::Buffer(port) | Holder::Threshold(port, _) => named.ports.insert(port),
+                Holder::SharedBuffer(node) => named.switches.insert(node),
+                Holder::Stack(node)
+                | Holder::Tasks(node)
+                | Holder::Router(node)
+                | Holder::Input(node)
+                | Holder::ReceiveQueue(node, _)
+                | Holder::TransmitQueue(node, _)
+                | Holder::RealTime(node)
+                | Holder::Bulk(node)
+                | Holder::Address(node) => named.nodes.insert(node),
+                Holder::Gap(flow) => named.nodes.insert(flows[flow.index()].talker),
+            };
+        }
+        named
+    }
+
+    fn has_port(&self, port: PortId) -> bool {
+        self.ports.contains(&port) || self.switches.contains(&port.node)
     }
 }
