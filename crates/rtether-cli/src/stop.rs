@@ -1,9 +1,9 @@
 //! Ctrl-C, SIGTERM and SIGHUP.
 //!
-//! A command handles signals from its start, before it has read its arguments. A signal asks the current work to end with the results
-//! it has; later steps (bounds, reports, printing) cannot be asked. What has not ended [`GRACE`]
-//! later is ended by exit, and drafts of files are removed. Work that has created something on this
-//! host is waited for, since it must remove it.
+//! A command handles signals from its start, before it has read its arguments. A signal asks the
+//! current work to end with the results it has; later steps (bounds, reports, printing) cannot be
+//! asked. What has not ended [`GRACE`] later is ended by exit, and drafts of files are removed. Work
+//! that has created something on this host is waited for, since it must remove it.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

@@ -18,9 +18,10 @@
 //! `additions` change it, `keys` is the table of all keys, from which `reader`, `schema` and
 //! `reference` take types, limits, words and descriptions; `lower` fills the model (what needs the
 //! whole plant, as the registration of VLANs, at its end), `generate` adds substations, `check`
-//! looks at the plant as a whole, `codes` and `render` are the messages, `mend` and `tried` make
-//! the edits that they propose and read again what comes of them, `template` and `profiles` what
-//! `rtether new` writes and the stacks of the papers' devices.
+//! looks at the plant as a whole, `codes` and `render` are the messages, `span` has places in
+//! the text and `help` the edits that messages propose; `mend` and `set` give these their range,
+//! `tried` reads again what comes of one, `fix` makes one after the other. `template` and `profiles`
+//! are what `rtether new` writes and the stacks of the papers' devices.
 //!
 //! **Invariant:** a word cannot be in the table without its meaning (`keys::words`), so no word is
 //! read as another.

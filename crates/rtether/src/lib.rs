@@ -21,19 +21,20 @@
 //! several flows in one column), `diff` (two results compared), `against` (what was seen, flow by
 //! flow, against a plan, also as a page), `watch` (the same frame by frame as they come, without
 //! clock and socket), `import` (plans of other tools' files, loaded before they are returned),
-//! `help` (which changes would lower a bound below its deadline, as edits), `fail` (the check again
-//! for every single failure), `discovery` (what discovery over RTPS takes on each link), `export`
-//! (the plant for other tools, or why they cannot express it), `verdict`, `report` (a `Checked` in
-//! each format: `verdicts`, `csv`, `json`, `html`; `gate` has the forms that servers read, `sums`
-//! shows requirements over several flows, `timeline` is a timeline as bars), `bound` (proved bounds
-//! with the names of the scenario, and analyses based on them: admission, what-if, sensitivity;
-//! `bound::statistical`, a model of shared media, and `bound::waits`, one of aperiodic flows at
-//! switches), `limit` (the load at which deadlines still hold, by bisection), `sweep` (studies:
-//! many values and seeds of one scenario; `study` is their file, `sample` draws values, `point` is
-//! one run with its name and result, `answer` what all results tell), `compare` (the plant under
-//! each access scheme), `csma` (closed forms of shared Ethernet), `meter` (statistics of round
-//! trips), `measured` (measurements shown next to simulation and bound), `volume` (what flows send on
-//! each link, with their frames multiplied out).
+//! `help` (which changes would lower a bound below its deadline, as edits), `fix` (edits that
+//! messages propose, made and checked), `fail` (the check again for every single failure),
+//! `discovery` (what discovery over RTPS takes on each link), `export` (the plant for other tools,
+//! or why they cannot express it), `verdict`, `report` (a `Checked` in each format: `verdicts`,
+//! `csv`, `json`, `html`; `gate` has the forms that servers read, `sums` shows requirements over
+//! several flows, `timeline` is a timeline as bars), `bound` (proved bounds with the names of the
+//! scenario, and analyses based on them: admission, what-if, sensitivity; `bound::statistical`, a
+//! model of shared media, and `bound::waits`, one of aperiodic flows at switches), `limit` (the
+//! load at which deadlines still hold, by bisection), `sweep` (studies: many values and seeds of
+//! one scenario; `study` is their file, `sample` draws values, `point` is one run with its name and
+//! result, `answer` what all results tell), `compare` (the plant under each access scheme), `csma`
+//! (closed forms of shared Ethernet), `meter` (statistics of round trips), `measured` (measurements
+//! shown next to simulation and bound), `volume` (what flows send on each link, with their frames
+//! multiplied out).
 //!
 //! **Invariant:** it does not print, exit or read arguments, and depends on no operating system:
 //! sockets and threads of a host are those of `rtether-testbed`; `cargo xtask test` compiles it for
