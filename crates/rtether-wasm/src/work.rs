@@ -1,7 +1,6 @@
 //! The answers, each by functions of `rtether`.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 
 use rtether::bound::{self, Bounds, Duration};
 use rtether::check::{self, Options};
@@ -89,14 +88,14 @@ const STEPS: u32 = 64;
 fn progress(scenario: &Scenario, runs: u32, tell: &Tell) -> Progress {
     let run = scenario.run.duration.as_ps();
     let whole = i128::from(run.saturating_mul(runs.into()).max(1));
-    let (tell, told, steps) = (Arc::clone(tell), AtomicI64::new(0), AtomicU32::new(0));
+    let (tell, mut told, mut steps) = (Arc::clone(tell), 0, 0_u32);
     Progress::telling(move |simulated| {
         let percent = i64::try_from(i128::from(simulated.as_ps()) * 100 / whole);
         let percent = percent.unwrap_or(100).min(100);
-        let is_new = told.swap(percent, Ordering::Relaxed) != percent;
-        if is_new || steps.fetch_add(1, Ordering::Relaxed).is_multiple_of(STEPS) {
+        if percent != told || steps.is_multiple_of(STEPS) {
             tell(&percent.to_string());
         }
+        (told, steps) = (percent, steps.wrapping_add(1));
     })
 }
 

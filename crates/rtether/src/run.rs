@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 use rtether_model::quantity::{Duration, Instant};
@@ -34,11 +35,11 @@ pub struct Results {
 pub struct Progress {
     simulated_ps: AtomicI64,
     is_cancelled: AtomicBool,
-    tell: Option<Box<Tell>>,
+    tell: Option<Mutex<Box<Tell>>>,
 }
 
 /// What is called with the time simulated so far, summed over replications.
-type Tell = dyn Fn(Duration) + Send + Sync;
+type Tell = dyn FnMut(Duration) + Send;
 
 impl fmt::Debug for Progress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -52,15 +53,18 @@ impl fmt::Debug for Progress {
 impl Progress {
     /// Returns one that calls `tell` with the time simulated so far, summed over replications: for
     /// callers without a thread that looks. It is called where a replication runs, after each of its
-    /// steps, which are milliseconds of work, and must not take long.
-    pub fn telling(tell: impl Fn(Duration) + Send + Sync + 'static) -> Self {
-        Self { tell: Some(Box::new(tell)), ..Self::default() }
+    /// steps, which are milliseconds of work, and must not take long: replications on other threads
+    /// wait for it. No time is less than the one told before.
+    pub fn telling(tell: impl FnMut(Duration) + Send + 'static) -> Self {
+        Self { tell: Some(Mutex::new(Box::new(tell))), ..Self::default() }
     }
 
     /// Counts simulated time.
     fn advance(&self, by: Duration) {
         self.simulated_ps.fetch_add(by.as_ps(), Ordering::Relaxed);
         if let Some(tell) = &self.tell {
+            // The time is read under the lock, or another thread's later time could be told first.
+            let mut tell = tell.lock().unwrap_or_else(PoisonError::into_inner);
             tell(self.simulated());
         }
     }
@@ -270,5 +274,29 @@ impl Merged {
         let results =
             Results { record, stages: self.stages, confidence, seeds: self.seeds, partial };
         (results, self.spreads)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::thread;
+
+    use super::*;
+
+    /// Oracle: replications on several threads tell one after the other, none less than before.
+    #[test]
+    fn progress_never_falls() {
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let hears = Arc::clone(&told);
+        let progress = Progress::telling(move |simulated| hears.lock().unwrap().push(simulated));
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| (0..10_000).for_each(|_| progress.advance(Duration::from_ns(1))));
+            }
+        });
+        let told = told.lock().unwrap();
+        assert!(told.is_sorted());
+        assert_eq!((told.len(), told.last()), (40_000, Some(&Duration::from_us(40))));
     }
 }
