@@ -1,6 +1,6 @@
 //! Bounds against worked examples of the literature; see `README.md` beside this file.
 //!
-//! Each test prints a table: `cargo test -p rtether --test published-bounds -- --nocapture`.
+//! Each test prints a table: `cargo test -p rtether --test it -- published_bounds:: --nocapture`.
 
 #![allow(
     clippy::print_stdout,

@@ -1,7 +1,7 @@
 //! Bounds of flows on given routes against worked examples of the literature; see `README.md`
 //! beside this file.
 //!
-//! Each test prints a table: `cargo test -p rtether --test published-routes -- --nocapture`.
+//! Each test prints a table: `cargo test -p rtether --test it -- published_routes:: --nocapture`.
 
 #![allow(
     clippy::print_stdout,

@@ -1,6 +1,6 @@
 //! Shared Ethernet against closed forms of the literature; see `README.md` beside this file.
 //!
-//! Each test prints a table: `cargo test -p rtether-sim --test shared-medium -- --nocapture`.
+//! Each test prints a table: `cargo test -p rtether-sim --test it -- shared_medium:: --nocapture`.
 
 #![allow(clippy::print_stdout, reason = "the tables are what the tests are read for")]
 

@@ -98,7 +98,12 @@ impl House {
         }
         let text = fs::read_to_string(from).with_context(|| format!("reading {path}"))?;
         match ending {
-            "rs" => self.rust(path, &text),
+            "rs" => {
+                self.rust(path, &text);
+                let tests = from.ancestors().find(|folder| folder.ends_with("tests"));
+                let is_joined = tests.is_some_and(|folder| folder.join("main.rs").exists());
+                self.binaries += usize::from(is_binary(path, is_joined));
+            }
             "md" => self.markdown(path, &text),
             _ => {
                 // Tests that stand outside of `tests/`, such as validation, name their path.
@@ -130,7 +135,6 @@ impl House {
         self.code += code;
         self.long_files += usize::from(code > LONG_FILE);
         self.long_functions += long_functions(&lines);
-        self.binaries += usize::from(is_binary(&parts));
     }
 
     fn markdown(&mut self, path: &str, text: &str) {
@@ -235,13 +239,16 @@ fn begins_function(line: &str) -> bool {
     first == Some("fn") && !line.ends_with(';')
 }
 
-/// Returns whether Cargo builds a test program of this file by itself.
-fn is_binary(parts: &[&str]) -> bool {
-    match parts {
+/// Returns whether a file is the main file of a test program; `is_joined` if all tests of its package
+/// are one, of `tests/main.rs`.
+fn is_binary(path: &str, is_joined: bool) -> bool {
+    let parts: Vec<&str> = path.split('/').collect();
+    match parts[..] {
         ["crates", _, "tests", file] => {
-            file.rsplit_once('.').is_some_and(|(_, ending)| ending == "rs")
+            file == "main.rs"
+                || !is_joined && file.rsplit_once('.').is_some_and(|(_, ending)| ending == "rs")
         }
-        ["crates", _, "tests", _, "main.rs"] => true,
+        ["crates", _, "tests", _, "main.rs"] => !is_joined,
         _ => false,
     }
 }
@@ -282,9 +289,13 @@ mod tests {
 
     #[test]
     fn test_programs_are_files_and_folders_of_tests() {
-        let is = |path: &str| is_binary(&path.split('/').collect::<Vec<_>>());
-        assert!(is("crates/a/tests/b.rs") && is("crates/a/tests/it/main.rs"));
-        assert!(!is("crates/a/tests/it/b.rs") && !is("crates/a/src/tests.rs"));
+        for path in ["crates/a/tests/b.rs", "crates/a/tests/it/main.rs"] {
+            assert!(is_binary(path, false) && !is_binary(path, true), "{path}");
+        }
+        assert!(is_binary("crates/a/tests/main.rs", true));
+        for path in ["crates/a/tests/it/b.rs", "crates/a/src/tests.rs"] {
+            assert!(!is_binary(path, false), "{path}");
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod formats;
 mod glossary;
 mod length;
 mod links;
+mod listed;
 mod nightly;
 mod style;
 mod words;
@@ -33,6 +34,7 @@ pub(crate) fn run(repo: &Repo, builds: bool) -> Result<bool> {
     findings.extend(glossary::check(&files));
     findings.extend(catalogue::check(repo, &files));
     findings.extend(circles::check(&files));
+    findings.extend(listed::check(&files));
     findings.extend(nightly::check(&files));
     findings.extend(links::check(repo, &files));
     findings.extend(style::check(&files));

@@ -1,7 +1,5 @@
 //! Messages over TCP, worked out by hand.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
-
 use rtether_bounds::{Analyzer, Bound, ConnectionObstacle, Methods, Reason, analyze, analyze_with};
 use rtether_model::flow::{Bulk, Flow, FlowId, Phase, Reply, TcpParameters, Traffic, Transfer};
 use rtether_model::network::{

@@ -1,7 +1,5 @@
 //! Frames that arrive twice or circulate, and the memory that a port needs.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
-
 use rtether_bounds::{Analysis, Reason, analyze};
 use rtether_model::flow::{
     Bulk, Delivery, Flow, FlowId, Phase, Tag, TcpParameters, Traffic, Transfer,

@@ -1,7 +1,5 @@
 //! Requests and replies, and copies for several listeners, worked out by hand.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
-
 use rtether_bounds::{Bound, Method, analyze};
 use rtether_model::flow::{Flow, Phase, Reply, Traffic};
 use rtether_model::network::{Buffer, EndStation, Network, NodeId, NodeKind, Stack, Switch};

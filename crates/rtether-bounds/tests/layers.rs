@@ -4,8 +4,6 @@
 //! 80.64 us on the wire and 81.6 us with the gap; one of 18 octets a frame of 64, 5.76 us and 6.72
 //! us.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
-
 use rtether_bounds::{
     Analysis, Analyzer, FlowLimit, HopBound, LayerPart, Methods, Reason, analyze, analyze_with,
 };

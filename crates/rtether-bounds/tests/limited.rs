@@ -1,7 +1,5 @@
 //! Flows beside random ones that something on their way limits, worked out by hand.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
-
 use rtether_bounds::{FlowLimit, analyze};
 use rtether_model::flow::{Flow, Phase, TcpParameters, Traffic};
 use rtether_model::network::{

@@ -1,7 +1,5 @@
 //! Switches that mark and police frames as they arrive, worked out by hand.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
-
 use rtether_bounds::{
     Analysis, ConnectionObstacle, FlowLimit, IngressPart, PolicerBound, Reason, analyze,
 };

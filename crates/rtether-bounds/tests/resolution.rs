@@ -1,7 +1,5 @@
 //! Stations that resolve addresses, worked out by hand.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
-
 use rtether_bounds::{
     Analysis, Analyzer, Composer, Methods, Reason, ResolutionObstacle, analyze, analyze_with,
     diameter,

@@ -1,7 +1,5 @@
 //! Flows with a gap that their station keeps, worked out by hand.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
-
 use rtether_bounds::{Analyzer, DiameterObstacle, FlowLimit, Reason, analyze, diameter};
 use rtether_model::flow::{Flow, Phase, Traffic};
 use rtether_model::ingress::{Exceed, IngressRule, Police};

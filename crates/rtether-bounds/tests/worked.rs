@@ -1,7 +1,5 @@
 //! Bounds worked out by hand, and the reasons for having none.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
-
 use rtether_bounds::{
     Analysis, Analyzer, Bound, Composer, Composition, DiameterObstacle, Method, Reason, Share,
     ShareCause, analyze,

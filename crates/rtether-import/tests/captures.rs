@@ -1,7 +1,5 @@
 //! Captures: what is read, what is seen, and what becomes of it.
 
-mod capture;
-
 use std::io::{self, Read, Write as _};
 use std::time::Duration;
 
@@ -12,6 +10,8 @@ use rtether_import::{
     Code, File, ImportError, Options, Plan, Source, import, import_all, import_captures,
 };
 use rtether_testkit::processor_time;
+
+use crate::capture;
 
 fn plan(name: &str, octets: &[u8]) -> Plan {
     let plan = import(name, octets, &Options::new());

@@ -2,9 +2,6 @@
 //!
 //! Oracle: the file of the whole station, which has the same devices; and contradictions that were
 //! written into copies.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
-
-mod check;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,6 +9,8 @@ use std::path::Path;
 
 use roxmltree::{Document, Node};
 use rtether_import::{Code, File, Options, Plan, import, import_all};
+
+use crate::check;
 
 fn read(path: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

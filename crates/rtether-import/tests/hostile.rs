@@ -1,10 +1,5 @@
 //! Files of any content: a plan or a reason, in bounded time, and no panic.
 
-#[allow(dead_code, reason = "these tests need a part of it")]
-mod capture;
-#[path = "check/mod.rs"]
-mod check;
-
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -13,6 +8,9 @@ use check::{check, check_parts};
 use proptest::prelude::*;
 use rtether_import::{Options, import};
 use rtether_testkit::processor_time;
+
+use crate::capture;
+use crate::check;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -1,11 +1,11 @@
 //! Networks of INET: NED and `omnetpp.ini`.
 
-mod written;
-
 use rtether_import::{Class, Code, File, ImportError, Options, Plan, import_all};
 use rtether_model::quantity::Duration;
 
 use written::{flow, lines};
+
+use crate::written;
 
 /// A line of cells, each a switch with two sensors, and a controller at the first.
 const NED: &str = r#"

@@ -1,10 +1,10 @@
 //! TSN requirements of users, in XML and JSON.
 
-mod written;
-
 use rtether_import::{Cabling, Class, Code, File, ImportError, Options, Plan, import};
 
 use written::{flow, lines};
+
+use crate::written;
 
 /// A setpoint to two drives, and samples that come three at once, as of IEEE 802.1Qdj.
 const JSON: &str = r#"{

@@ -3,8 +3,6 @@
 //!
 //! Advice in prose ("use a faster link") is not an edit and is not tried.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
-
 use std::fs;
 use std::path::Path;
 

@@ -1,8 +1,6 @@
 //! Edits of random mistakes, made one after the other. Oracles: the loader, which reads what comes of
 //! them, and the octets outside of their ranges.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
-
 use std::fs;
 use std::path::Path;
 

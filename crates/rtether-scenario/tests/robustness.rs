@@ -1,7 +1,5 @@
 //! Untrusted files: for any bytes, an answer in bounded time and no panic.
 
-mod included;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,6 +7,8 @@ use std::time::Duration;
 use proptest::prelude::*;
 use rtether_scenario::{Override, load, load_with, render};
 use rtether_testkit::processor_time;
+
+use crate::included;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

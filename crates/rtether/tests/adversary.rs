@@ -1,8 +1,6 @@
 //! What a search for bad releases finds: only plants that the scenario allows, each with exactly the
 //! delay that is claimed, the same on any number of threads.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
-
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration as WallDuration;
@@ -216,7 +214,7 @@ impl Drop for Repeat {
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!(
-                "repeat with: RTETHER_CASE={} cargo test -p rtether --test adversary what_is_found",
+                "repeat with: RTETHER_CASE={} cargo test -p rtether --test it what_is_found",
                 self.0
             );
         }

@@ -3,8 +3,6 @@
 //! A frame with 60 octets of payload has 106 octets, takes 9.12 us to the other end of a 100 Mbit/s
 //! link (with preamble), and occupies it for 10.08 us (with preamble and gap).
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
-
 use rtether::bound::{
     self, Admission, Bounds, Decision, Sensitivity, SensitivityError, State, Steps, WhatIf,
 };

@@ -206,7 +206,7 @@ fn what_counts_and_what_matters_most_is_what_other_values_change() {
     };
     let (mut aside, mut first) = (0, 0);
     for case in plants.clone() {
-        let repeat = format!("RTETHER_CASE={case} cargo test -p rtether --test assumed");
+        let repeat = format!("RTETHER_CASE={case} cargo test -p rtether --test it assumed::");
         let (text, lower) = random(case);
         let scenario = scenario(&text);
         let judged: Vec<bool> = scenario.flows.iter().map(|own| own.deadline.is_some()).collect();

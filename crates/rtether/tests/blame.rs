@@ -1,7 +1,5 @@
 //! Who is blamed for transfers over TCP, in plants whose cause is known.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
-
 use rtether::run::{self, Progress};
 use rtether::scenario::{self, Override, Scenario};
 use rtether_model::quantity::Duration;

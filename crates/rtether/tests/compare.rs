@@ -1,7 +1,5 @@
 //! One plant under several access schemes.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
-
 use rtether::compare::{ByFlow, Candidate, Faults, SchemeKind, compare, html};
 use rtether::report::format::Render;
 use rtether::run::Progress;

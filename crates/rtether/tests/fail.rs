@@ -1,8 +1,6 @@
 //! Single failures against plants in which the element is really absent: written without it, and
 //! loaded as users load theirs.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 

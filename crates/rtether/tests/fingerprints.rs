@@ -3,8 +3,6 @@
 //! Oracle: the committed snapshot, and a second run. A changed fingerprint means that results may
 //! change; record it in the changelog before accepting it.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
-
 use std::fmt::Write as _;
 use std::path::Path;
 

@@ -1,7 +1,5 @@
 //! Rules that are said to meet no frame, against the frames that a simulation counts.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
-
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 

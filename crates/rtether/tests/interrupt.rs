@@ -1,7 +1,5 @@
 //! Cancelled runs, and what is kept of them.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::thread;
 use std::time::{Duration, Instant};
 

@@ -1,9 +1,5 @@
 //! The input limit for plants whose limit is known, and its output formats.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod plants;
-
 use rtether::limit::{
     self, End, Limit, LimitError, Misses, Question, Share, Stage, Station, Trial, TrialVerdict,
 };
@@ -14,6 +10,8 @@ use rtether::scenario::{self, Scenario};
 use rtether_model::flow::FlowId;
 use rtether_model::network::NodeId;
 use rtether_model::quantity::Duration;
+
+use crate::plants;
 
 fn render(scenario: &Scenario, limit: &Limit, format: Format) -> String {
     limit::Answer { scenario, limit }.render(format, Screen::default())

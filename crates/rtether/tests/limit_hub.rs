@@ -1,7 +1,5 @@
 //! The input limit of a hub: the search, the closed form for comparison, and fresh seeds.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::fmt::Write as _;
 
 use rtether::limit::{self, End, Limit, Question, Stage};

@@ -1,7 +1,6 @@
 //! The meter in virtual time: a path with known delay must be measured exactly, to the picosecond.
 //!
 //! Oracle: the delays given to the simulated path.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 use std::collections::BTreeMap;
 

@@ -1,9 +1,5 @@
 //! Reports of made-up plants: right words, same bytes, well-formed, safe against hostile names.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod plants;
-
 use rtether::adversary;
 use rtether::bound::Bounds;
 use rtether::check::{Options, add_found, check, known};
@@ -16,6 +12,8 @@ use rtether::verdict::assess;
 use rtether::why;
 use rtether_model::quantity::{Bytes, Duration, Instant};
 use rtether_model::record::TransferRecord;
+
+use crate::plants;
 
 /// Calls `check` with the checked of a plant.
 fn with<T>(plant: &plants::Builder, check: impl Fn(&Checked) -> T) -> T {

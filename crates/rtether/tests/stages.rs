@@ -1,7 +1,5 @@
 //! The stages of a run, apart.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
-
 use rtether::check::{Options, check};
 use rtether::report::format::{Format, Render};
 use rtether::report::json;

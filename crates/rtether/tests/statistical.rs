@@ -1,7 +1,5 @@
 //! The statistical statement about shared media, compared with simulation.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::fmt::Write as _;
 
 use rtether::bound::{self, NoModel};

@@ -1,7 +1,5 @@
 //! Requirements over several flows: sums of delays.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use rtether::check::{Options, check};
 use rtether::fail::{self, Question, Which};
 use rtether::measured::{Distribution, Evidence, Measurement, WithStalls};

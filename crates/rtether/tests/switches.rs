@@ -1,7 +1,5 @@
 //! A plant with as many switches as there may be.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::fmt::Write as _;
 
 use rtether::check::{Options, check};

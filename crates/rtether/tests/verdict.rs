@@ -1,7 +1,5 @@
 //! Verdicts on packets that never arrived, and on requirements that judge nothing.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use rtether::adversary::{Found, Outcome, Search, Target};
 use rtether::check::{Options, add_found, check};
 use rtether::report::format::{Format, Render};

@@ -4,8 +4,6 @@
 //! name and within its time, and nothing else. Frames are those of the simulator; how they are
 //! delayed is drawn from a seed, within their deadlines.
 
-mod watched;
-
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -17,6 +15,8 @@ use rtether::scenario::{Scenario, load};
 use rtether::trace::CaptureLog;
 use rtether::watch::{Alert, Outcome, Settings, Watch, metrics};
 use rtether_testkit::{Arrival, BAY, Bay, Dice, Does, Fault, STRANGER};
+
+use crate::watched;
 
 const MS: i64 = 1_000_000;
 const SECOND: i64 = 1_000 * MS;

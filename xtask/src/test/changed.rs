@@ -387,13 +387,9 @@ mod tests {
     fn a_test_affects_only_itself() {
         let program = |package: &str, label: &str| (package.to_owned(), label.to_owned());
         for (path, expected) in [
-            ("crates/rtether-sim/tests/it/hub.rs", vec![program("rtether-sim", "it")]),
+            ("crates/rtether-sim/tests/hub.rs", vec![program("rtether-sim", "it")]),
             ("crates/rtether-sim/src/agenda/tests.rs", vec![program("rtether-sim", "lib")]),
-            // The readers read lists in that folder.
-            (
-                "validation/bounds.rs",
-                vec![program("rtether", "published-bounds"), program("rtether", "readers")],
-            ),
+            ("validation/bounds.rs", vec![program("rtether", "it")]),
         ] {
             let choice = chosen(&[path]);
             assert!(choice.packages.is_empty(), "{path}: {choice:?}");
@@ -408,20 +404,20 @@ mod tests {
         assert_eq!(choice.arguments(), ["--package".to_owned(), "rtether-cli".to_owned()]);
         assert!(choice.has("rtether-cli", "docs") && !choice.has("rtether-cli", "it"));
         assert!(choice.documented().is_empty());
-        assert!(chosen(&["docs/reference/results.md"]).has("rtether", "report"));
+        assert!(chosen(&["docs/reference/results.md"]).has("rtether", "it"));
         assert!(chosen(&["CHANGELOG.md"]).is_empty());
     }
 
     #[test]
     fn a_scenario_affects_what_names_it() {
         let choice = chosen(&["crates/rtether-rtps/tests/common/mod.rs"]);
-        assert!(choice.has("rtether-rtps", "octets") && !choice.has("rtether-sim", "it"));
+        assert!(choice.has("rtether-rtps", "it") && !choice.has("rtether-sim", "it"));
         let choice = chosen(&["scenarios/skeie-flat.yaml"]);
         // Included in a source of the papers; read by a test of the scenarios' fingerprints.
         let expected = ["rtether-cli", "rtether-papers", "rtether-python"];
         assert_eq!(packages(&choice), expected);
-        assert!(choice.has("rtether", "fingerprints") && !choice.has("rtether", "limit"));
-        assert!(chosen(&["fuzz/corpus/rtps/a"]).has("rtether-rtps", "hostile"));
+        assert!(choice.has("rtether", "it") && !choice.has("rtether", "lib"));
+        assert!(chosen(&["fuzz/corpus/rtps/a"]).has("rtether-rtps", "it"));
     }
 
     #[test]

@@ -100,10 +100,10 @@ const LONG: &[Long] = &[
         name: "long-rtps",
         purpose: "publish-subscribe: 100 000 plants with faults, all samples counted in 1 000, 100 participants",
         tests: &[
-            "rtether-rtps faults::nothing_is_lost_in_a_hundred_thousand_plants",
-            "rtether-rtps counts::sum::every_sample_of_a_thousand_plants",
-            "rtether-rtps scale::many_find_each_other",
-            "rtether-rtps demand::the_matches_of_many_plants",
+            "rtether-rtps it::faults::nothing_is_lost_in_a_hundred_thousand_plants",
+            "rtether-rtps it::counts::sum::every_sample_of_a_thousand_plants",
+            "rtether-rtps it::scale::many_find_each_other",
+            "rtether-rtps it::demand::the_matches_of_many_plants",
         ],
     },
     Long {
@@ -134,80 +134,80 @@ const LONG: &[Long] = &[
         name: "long-bounds",
         purpose: "bounds against the simulator: 10 000 random plants of each kind; flows admitted to them, and places that are exactly full",
         tests: &[
-            "rtether bounds::admitted::",
-            "rtether bounds::bounds_of_plain_plants",
-            "rtether bounds::nothing_simulated",
-            "rtether bounds::deficit_round_robin",
-            "rtether bounds::flows_with_routes",
-            "rtether bounds::full::",
-            "rtether bounds::layers_keep",
-            "rtether bounds::shaped_ports",
-            "rtether bounds::switches_of_varying_latency",
-            "rtether bounds::wide::",
-            "rtether bounds::windows::",
+            "rtether it::bounds::admitted::",
+            "rtether it::bounds::bounds_of_plain_plants",
+            "rtether it::bounds::nothing_simulated",
+            "rtether it::bounds::deficit_round_robin",
+            "rtether it::bounds::flows_with_routes",
+            "rtether it::bounds::full::",
+            "rtether it::bounds::layers_keep",
+            "rtether it::bounds::shaped_ports",
+            "rtether it::bounds::switches_of_varying_latency",
+            "rtether it::bounds::wide::",
+            "rtether it::bounds::windows::",
         ],
     },
     Long {
         name: "long-rules",
         purpose: "the same where switches police, stations resolve addresses, ask for channels, take turns or are in two networks, and packets pass routers",
         tests: &[
-            "rtether bounds::access::",
-            "rtether bounds::asking::",
-            "rtether bounds::policed::",
-            "rtether bounds::redundant::",
-            "rtether bounds::resolving::",
-            "rtether bounds::routers_keep",
-            "rtether bounds::spaced::",
+            "rtether it::bounds::access::",
+            "rtether it::bounds::asking::",
+            "rtether it::bounds::policed::",
+            "rtether it::bounds::redundant::",
+            "rtether it::bounds::resolving::",
+            "rtether it::bounds::routers_keep",
+            "rtether it::bounds::spaced::",
         ],
     },
     Long {
         name: "long-proofs",
         purpose: "bounds of replies and of messages over TCP, parts of bounds, edits, and how tight bounds are",
         tests: &[
-            "rtether bounds::composition::",
-            "rtether bounds::counterexamples::",
-            "rtether bounds::deadlines::",
-            "rtether bounds::incremental::",
-            "rtether bounds::messages::",
-            "rtether bounds::polls::",
-            "rtether bounds::routed::",
-            "rtether bounds::tightness::",
+            "rtether it::bounds::composition::",
+            "rtether it::bounds::counterexamples::",
+            "rtether it::bounds::deadlines::",
+            "rtether it::bounds::incremental::",
+            "rtether it::bounds::messages::",
+            "rtether it::bounds::polls::",
+            "rtether it::bounds::routed::",
+            "rtether it::bounds::tightness::",
         ],
     },
     Long {
         name: "long-unknown",
         purpose: "costs that are not known: 10 000 random plants against the simulator and against known costs; what 5 000 verdicts rest on",
-        tests: &["rtether bounds::unknown::", "rtether assumed::what_counts"],
+        tests: &["rtether it::bounds::unknown::", "rtether it::assumed::what_counts"],
     },
     Long {
         name: "long-blame",
         purpose: "a place that is blamed is at fault: 10 000 random plants of each kind with that place free; rules that meet nothing",
-        tests: &["rtether-sim it::blame::", "rtether idle_rules::"],
+        tests: &["rtether-sim it::blame::", "rtether it::idle_rules::"],
     },
     Long {
         name: "long-adversary",
         purpose: "what the search finds is allowed and simulates as claimed: 2 000 random plants",
-        tests: &["rtether adversary::"],
+        tests: &["rtether it::adversary::"],
     },
     Long {
         name: "long-readers",
         purpose: "exports read by the tools that they are for: schedules of tsnkit replayed",
-        tests: &["rtether readers::tsnkit"],
+        tests: &["rtether it::readers::tsnkit"],
     },
     Long {
         name: "long-public",
         purpose: "what others have published: files of the field imported and checked, bounds of Saihu beside ours; needs their folders",
-        tests: &["rtether public::", "rtether readers::saihu"],
+        tests: &["rtether it::public::", "rtether it::readers::saihu"],
     },
     Long {
         name: "long-words",
         purpose: "what is proved arrives in time: 10 000 random plants with small memory, policers and bit errors; what would help, in as many",
-        tests: &["rtether bounds::helped::", "rtether bounds::words::"],
+        tests: &["rtether it::bounds::helped::", "rtether it::bounds::words::"],
     },
     Long {
         name: "long-confidence",
         purpose: "95 % means 95 %: 2 000 experiments a cell against an exact queue, and 1 000 searches for a limit",
-        tests: &["rtether confidence::"],
+        tests: &["rtether it::confidence::"],
     },
     Long {
         name: "long-sweep",
@@ -217,7 +217,7 @@ const LONG: &[Long] = &[
     Long {
         name: "long-import",
         purpose: "imports: a capture of ten million packets; as many frames watched",
-        tests: &["rtether-import captures::packets_are_read", "rtether watch::ten_million"],
+        tests: &["rtether-import it::captures::packets_are_read", "rtether it::watch::ten_million"],
     },
     Long {
         name: "long-playground",
@@ -382,12 +382,14 @@ mod tests {
         assert!(!Part::Waits.has(&program) && !Part::Fuzz.has(&program));
     }
 
-    /// Returns the test program of a source, and its module in it.
-    fn place(path: &str) -> (String, String) {
+    /// Returns the test program of a source, and its module in it. The tests of most packages are one
+    /// program, whose main file is named.
+    fn place(path: &str, joined: &BTreeSet<&str>) -> (String, String) {
         let (package, rest) = path["crates/".len()..].split_once('/').unwrap();
         let rest = rest.trim_end_matches(".rs");
         let rest = rest.trim_end_matches("/mod").trim_end_matches("/main");
         let (label, module) = match rest.strip_prefix("tests/") {
+            Some(rest) if joined.contains(package) => ("it", rest.trim_start_matches("main")),
             Some(rest) => rest.split_once('/').unwrap_or((rest, "")),
             None => ("lib", rest.trim_start_matches("src/")),
         };
@@ -401,6 +403,8 @@ mod tests {
     #[test]
     fn every_long_test_belongs_to_one_part() {
         let files = Repo::find().unwrap().text_files().unwrap();
+        let mains = files.iter().filter_map(|file| file.path.strip_suffix("/tests/main.rs"));
+        let joined = mains.filter_map(|folder| folder.strip_prefix("crates/")).collect();
         let groups = || LONG.iter().flat_map(|long| long.tests);
         let of_program = |program: &str| {
             let groups = groups()
@@ -409,7 +413,7 @@ mod tests {
         };
         let sources = files.iter().filter(|file| file.path.starts_with("crates/"));
         for file in sources.filter(|file| file.path.ends_with("rs")) {
-            let (program, module) = place(&file.path);
+            let (program, module) = place(&file.path, &joined);
             if file.text.contains("(\"RTETHER_NIGHTLY\")") {
                 assert_ne!(of_program(&program), 0, "{} in no part", file.path);
             }

@@ -4,7 +4,9 @@
 //! path); a test that cannot run prints why, and is counted.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
+#![allow(clippy::print_stdout, reason = "figures, and what repeats a failure")]
 
+mod application;
 mod bed;
 mod connections;
 mod emulator;

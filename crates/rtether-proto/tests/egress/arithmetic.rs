@@ -6,7 +6,9 @@ use rtether_model::smoother::{Adaptive, Doubling, Fixed, Mode, TurnBucket};
 use rtether_proto::egress::{Egress, EgressError, Marked, Seeds};
 use rtether_proto::smoother::Class::{Bulk, RealTime};
 
-use crate::harness::{Host, IN_STEP, RATE, at, datagram, other, queued, smoothed, smoothing};
+use crate::egress::harness::{
+    Host, IN_STEP, RATE, at, datagram, other, queued, smoothed, smoothing,
+};
 
 const EVERY_COLLISION: Detector = Detector::OwnCollisions { visibility_per_million: 1_000_000 };
 

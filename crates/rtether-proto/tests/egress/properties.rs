@@ -14,7 +14,7 @@ use rtether_model::smoother::{
 use rtether_proto::egress::{Egress, Marked, Offered, Seeds};
 use rtether_proto::smoother::Class::{Bulk, RealTime};
 
-use crate::harness::{Host, RATE, datagram, other};
+use crate::egress::harness::{Host, RATE, datagram, other};
 
 #[derive(Clone, Debug)]
 pub(crate) enum Step {

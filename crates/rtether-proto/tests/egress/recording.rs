@@ -9,8 +9,10 @@ use rtether_proto::egress::{
 };
 use rtether_proto::smoother::Class::{Bulk, RealTime};
 
-use crate::harness::{Host, IN_STEP, RATE, at, datagram, other, queued, smoothed, smoothing};
-use crate::properties::{Careless, layer, seeds, step};
+use crate::egress::harness::{
+    Host, IN_STEP, RATE, at, datagram, other, queued, smoothed, smoothing,
+};
+use crate::egress::properties::{Careless, layer, seeds, step};
 
 const EVERY_COLLISION: Detector = Detector::OwnCollisions { visibility_per_million: 1_000_000 };
 

@@ -7,7 +7,7 @@ use rtether_proto::smoother::{
     Signal, Smoother,
 };
 
-use crate::harness::{Driver, fixed, unlimited};
+use crate::smoother::harness::{Driver, fixed, unlimited};
 
 /// Back to back from a full bucket: packets that leave one credit, then the largest packet.
 fn burst(depth: u64, period: Duration) -> (u64, Driver) {

@@ -7,7 +7,7 @@ use rtether_proto::smoother::{
     Adaptive, Class, Config, Doubling, Fixed, Increase, Limits, Mode, Nt, Signal, TurnBucket,
 };
 
-use crate::harness::{Departure, Driver, fixed, unlimited};
+use crate::smoother::harness::{Departure, Driver, fixed, unlimited};
 
 /// Largest packet.
 const MTU: u64 = 1500;

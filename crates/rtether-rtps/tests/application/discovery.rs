@@ -13,7 +13,7 @@ use rtether_rtps::time::Duration;
 use rtether_rtps::types::{Octets, Ping};
 use rtether_rtps::wire::{Builder, Content, InlineQos};
 
-use crate::world::{Log, MS, World, participant};
+use crate::application::world::{Log, MS, World, participant};
 
 fn line(sighting: &Sighting) -> String {
     let change = match sighting.change {
@@ -121,7 +121,7 @@ fn an_endpoint_that_changes_is_decided_on_again() {
             Content::Data(&payload),
         );
         let now = world.clock();
-        let origin = Origin::Ip(crate::world::address(1).into());
+        let origin = Origin::Ip(crate::application::world::address(1).into());
         let participant = &mut world.node(0).participant;
         participant.handle_datagram(now, origin, &datagram);
         world.run_until(101 * MS);

@@ -5,7 +5,7 @@ use rtether_rtps::engine::Running;
 use rtether_rtps::time::{Duration, Instant};
 use rtether_rtps::types::Ping;
 
-use crate::world::{Log, MS, World, ping};
+use crate::application::world::{Log, MS, World, ping};
 
 #[test]
 fn a_send_callback_is_called_each_period_and_what_it_fills_in_is_sent() {

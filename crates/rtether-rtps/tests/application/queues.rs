@@ -8,7 +8,7 @@ use rtether_rtps::typed::PublishError;
 use rtether_rtps::types::Ping;
 use rtether_rtps::writer::WriteError;
 
-use crate::world::{LEASE, Log, MS, World};
+use crate::application::world::{LEASE, Log, MS, World};
 
 const FULL: Result<(), PublishError> = Err(PublishError::Write(WriteError::Full));
 

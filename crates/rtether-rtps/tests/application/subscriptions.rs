@@ -7,7 +7,7 @@ use rtether_rtps::time::Duration;
 use rtether_rtps::typed::Received;
 use rtether_rtps::types::{Octets, Ping};
 
-use crate::world::{Log, MS, World, ping};
+use crate::application::world::{Log, MS, World, ping};
 
 fn line(at: i64, notice: &Notice<Received<Ping>>) -> String {
     let at = at / MS;

@@ -198,7 +198,7 @@ impl Plant {
             assert!(
                 is_right && under_way == 0,
                 "reader {place}: {sum} of {}, {under_way} under way, {} taken, {:?}\n{counters:?}\n\
-                 repeat: {SEED}={seed} cargo test -p rtether-rtps --test counts -- one_seed",
+                 repeat: {SEED}={seed} cargo test -p rtether-rtps --test it -- counts::sum::one_seed",
                 self.written,
                 reader.taken,
                 reader.qos,

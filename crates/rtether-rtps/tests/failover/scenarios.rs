@@ -1,7 +1,7 @@
 //! Publications that stop and restart, and lost issues.
 
+use crate::failover::plant::{Had, MS, Plant, offered, requested};
 use crate::net::Random;
-use crate::plant::{Had, MS, Plant, offered, requested};
 
 /// Last issue that arrived of a publication.
 #[derive(Clone, Copy, Debug)]

@@ -5,8 +5,8 @@ use rtether_rtps::typed::{Publication, PublishError, Subscription};
 use rtether_rtps::types::Octets;
 use rtether_rtps::writer::WriteError;
 
+use crate::faults::{MS, qos};
 use crate::net::{Faults, Net};
-use crate::{MS, qos};
 
 const SAMPLES: u32 = 300;
 const SIZE: usize = 100_000;
@@ -88,7 +88,7 @@ fn large_samples_arrive_and_most_of_what_is_sent_is_of_use() {
         println!("seed {seed}: {sent} datagrams, {useful} % of use, {took} ms");
         assert!(
             useful >= 50,
-            "{useful} %\nrepeat: cargo test -p rtether-rtps --test faults -- large --nocapture"
+            "{useful} %\nrepeat: cargo test -p rtether-rtps --test it -- faults::large --nocapture"
         );
     }
 }
@@ -112,6 +112,6 @@ fn after_a_rest_no_more_is_sent_at_once_than_before() {
     let sent = net.octets - before;
     assert!(
         (100_000..300_000).contains(&sent),
-        "{sent} octets at once\nrepeat: cargo test -p rtether-rtps --test faults -- rest"
+        "{sent} octets at once\nrepeat: cargo test -p rtether-rtps --test it -- rest"
     );
 }

@@ -8,7 +8,7 @@ use rtether_rtps::locator::Locator;
 use rtether_rtps::wire::v1::{Role, Source};
 
 use super::Plant;
-use super::net::address;
+use crate::net::address;
 
 /// Port of the application of a host.
 const PORT: u16 = 40_000;

@@ -7,7 +7,7 @@ use rtether_rtps::guid::EntityId;
 use rtether_rtps::locator::{Locator, Origin};
 use rtether_rtps::qos::Reliability;
 
-use crate::world::{Forger, MS, ON_LINK, World, endpoint, matched};
+use crate::hostile::world::{Forger, MS, ON_LINK, World, endpoint, matched};
 
 /// Default limit of known participants.
 const PLACES: usize = 256;

@@ -8,8 +8,8 @@ use rtether_rtps::engine::NewSample;
 use rtether_rtps::guid::EntityId;
 use rtether_rtps::qos::Reliability;
 
-use crate::reflection::{Attack, Balance, VICTIM};
-use crate::world::{Forger, MS};
+use crate::hostile::reflection::{Attack, Balance, VICTIM};
+use crate::hostile::world::{Forger, MS};
 
 /// Samples that are written while the answers are counted, and their octets.
 const SAMPLES: usize = 100;

@@ -8,7 +8,7 @@ use rtether_rtps::locator::Locator;
 use rtether_rtps::qos::Reliability;
 use rtether_rtps::time::Duration;
 
-use crate::world::{Forger, MS, ON_LINK, World, endpoint, matched};
+use crate::hostile::world::{Forger, MS, ON_LINK, World, endpoint, matched};
 
 #[test]
 fn samples_go_on_for_no_longer_than_heartbeats_to_a_reader_that_never_answers() {
@@ -219,7 +219,7 @@ fn leases_of_any_length() {
         data.qos.lifespan = Duration::from_ns(ns);
         let datagram = forger.endpoint(&data);
         world.feed(&datagram);
-        let datagram = forger.next(entity, &crate::world::VALUE);
+        let datagram = forger.next(entity, &crate::hostile::world::VALUE);
         world.feed(&datagram);
         world.wait(1_000 * MS);
         world.take();

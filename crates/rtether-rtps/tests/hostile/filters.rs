@@ -10,7 +10,7 @@ use rtether_rtps::qos::{Qos, Reliability};
 use rtether_rtps::typed::{Publication, PublicationOptions, Subscription, SubscriptionOptions};
 use rtether_rtps::types::ShapeType;
 
-use crate::world::{Forger, ON_LINK, World, endpoint};
+use crate::hostile::world::{Forger, ON_LINK, World, endpoint};
 
 const NAME: TopicName<'_> = TopicName { topic: "filtered", type_name: "ShapeType" };
 

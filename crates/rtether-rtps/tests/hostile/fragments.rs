@@ -4,7 +4,7 @@ use rtether_rtps::engine::{ReaderId, TopicName};
 use rtether_rtps::guid::EntityId;
 use rtether_rtps::qos::Reliability;
 
-use crate::world::{Forger, MS, ON_LINK, World, endpoint, matched};
+use crate::hostile::world::{Forger, MS, ON_LINK, World, endpoint, matched};
 
 /// Header fields of a `DATA_FRAG`.
 #[derive(Clone, Copy)]
@@ -150,7 +150,7 @@ fn best_effort_samples_go_on_after_some_that_never_were_whole() {
     data.qos.reliability = Reliability::BestEffort;
     let now = world.clock();
     let name = rtether_rtps::engine::TopicName { topic: "hostile too", type_name: "T" };
-    let qos = crate::world::qos(Reliability::BestEffort);
+    let qos = crate::hostile::world::qos(Reliability::BestEffort);
     world.reader = world.participant.create_reader(now, name, None, qos).unwrap();
     let datagram = forger.endpoint(&data);
     world.feed(&datagram);
@@ -190,7 +190,8 @@ fn crowd(reliability: Reliability) -> (World, Vec<ReaderId>) {
     let name = TopicName { topic: "hostile too", type_name: "T" };
     let now = world.clock();
     let participant = &mut world.participant;
-    let mut create = || participant.create_reader(now, name, None, crate::world::qos(reliability));
+    let mut create =
+        || participant.create_reader(now, name, None, crate::hostile::world::qos(reliability));
     let readers = (0..READERS).map(|_| create().unwrap()).collect();
     (world, readers)
 }

@@ -9,7 +9,7 @@ use rtether_rtps::qos::{AccessScope, History, Presentation, Qos, Reliability};
 use rtether_rtps::sequence::SequenceNumber;
 use rtether_rtps::wire::{Content, InlineQos};
 
-use crate::world::{Forger, ON_LINK, VALUE, World, endpoint};
+use crate::hostile::world::{Forger, ON_LINK, VALUE, World, endpoint};
 
 const NAME: TopicName<'_> = TopicName { topic: "grouped", type_name: "T" };
 

@@ -5,7 +5,7 @@ use rtether_rtps::qos::{Reliability, Representation};
 use rtether_rtps::typed::Publication;
 use rtether_rtps::types::ShapeType;
 
-use crate::world::{Forger, MS, ON_LINK, World, endpoint, qos};
+use crate::hostile::world::{Forger, MS, ON_LINK, World, endpoint, qos};
 
 /// A key with the length that its header announces, and without; captured from Cyclone DDS 11.0.1
 /// and 0.10.2.

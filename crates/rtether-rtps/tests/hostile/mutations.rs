@@ -2,10 +2,6 @@
 //!
 //! Oracle: nothing panics, limits hold, and the answers to a datagram are bounded.
 
-#[path = "../common/net.rs"]
-#[allow(dead_code, reason = "shared with tests that need more of it")]
-mod net;
-
 use std::path::Path;
 
 use net::Random;
@@ -20,7 +16,8 @@ use rtether_rtps::typed::key_of;
 use rtether_rtps::types::ShapeType;
 use rtether_rtps::wire::{HEADER_SIZE, Submessage, parse};
 
-use crate::world::{Forger, MS, NAME, ON_LINK, World, endpoint};
+use crate::hostile::world::{Forger, MS, NAME, ON_LINK, World, endpoint};
+use crate::net;
 
 const MUTATIONS: u64 = 200_000;
 /// Maximum number of datagrams triggered by one: new participants are greeted by all built-in
@@ -51,7 +48,7 @@ fn known(datagrams: &[Vec<u8>]) -> World {
     let mut world = World::with(|config| config.participants_max = 64);
     // Most recorded topics have a key.
     let now = world.clock();
-    let qos = crate::world::qos(Reliability::Reliable);
+    let qos = crate::hostile::world::qos(Reliability::Reliable);
     let name = TopicName { topic: "hostile too", type_name: "T" };
     let reader = KeyOf::Function(key_of::<ShapeType>);
     let reader = world.participant.create_reader(now, name, Some(reader), qos.clone());

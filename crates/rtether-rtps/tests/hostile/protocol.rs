@@ -7,7 +7,7 @@ use rtether_rtps::sequence::{NumberSet, SequenceNumber};
 use rtether_rtps::time::WallTime;
 use rtether_rtps::wire::{AckNack, Content, Gap, Heartbeat, InlineQos, NackFrag};
 
-use crate::world::{ENDED, Forger, MS, ON_LINK, VALUE, World, endpoint, matched};
+use crate::hostile::world::{ENDED, Forger, MS, ON_LINK, VALUE, World, endpoint, matched};
 
 const HUGE: i64 = 1 << 62;
 const ANY: EntityId = EntityId::UNKNOWN;

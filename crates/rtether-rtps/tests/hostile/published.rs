@@ -21,7 +21,7 @@ use rtether_rtps::typed::Subscription;
 use rtether_rtps::types::ShapeType;
 use rtether_rtps::wire::{Content, Heartbeat, InlineQos};
 
-use crate::world::{Forger, MS, ON_LINK, VALUE, World, endpoint, matched, qos};
+use crate::hostile::world::{Forger, MS, ON_LINK, VALUE, World, endpoint, matched, qos};
 
 const ANY: EntityId = EntityId::UNKNOWN;
 

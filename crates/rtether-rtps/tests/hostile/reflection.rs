@@ -12,7 +12,7 @@ use rtether_rtps::qos::Reliability;
 use rtether_rtps::sequence::{NumberSet, SequenceNumber};
 use rtether_rtps::wire::{AckNack, Heartbeat, NackFrag};
 
-use crate::world::{Forger, MS, ON_LINK, ROUNDS, World, endpoint};
+use crate::hostile::world::{Forger, MS, ON_LINK, ROUNDS, World, endpoint};
 
 /// The third host.
 pub(crate) const VICTIM: Locator = Locator::udp(Ipv4Addr::new(10, 0, 1, 98), 7_410);

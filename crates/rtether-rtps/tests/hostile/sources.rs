@@ -9,7 +9,7 @@ use rtether_rtps::qos::Reliability;
 use rtether_rtps::sequence::{NumberSet, SequenceNumber};
 use rtether_rtps::wire::{AckNack, Fragment, Gap, Heartbeat, InlineQos, NackFrag};
 
-use crate::world::{Forger, MS, NAME, ON_LINK, VALUE, World, endpoint, matched, qos};
+use crate::hostile::world::{Forger, MS, NAME, ON_LINK, VALUE, World, endpoint, matched, qos};
 
 /// Another host of the network.
 const ELSEWHERE: Locator = Locator::udp(Ipv4Addr::new(10, 0, 1, 66), 7_410);

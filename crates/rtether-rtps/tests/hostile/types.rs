@@ -12,7 +12,7 @@ use rtether_rtps::wire::{Submessage, parse};
 use rtether_rtps::xtypes::lookup::{instance_of, reply, request};
 use rtether_rtps::xtypes::{Description, Hash};
 
-use crate::world::{Forger, MS, ON_LINK, World};
+use crate::hostile::world::{Forger, MS, ON_LINK, World};
 
 const SERVICE: u32 = 0b1111 << 12;
 

@@ -6,7 +6,7 @@ use rtether_model::smoother::{
     self, Adaptive, Doubling, Fixed, Increase, Limits, Mode, Nt, TurnBucket,
 };
 
-use crate::{MS, layer};
+use crate::stations::{MS, layer};
 
 fn smoothing(text: &str) -> Smoothing {
     layer(&format!("smoother: {{ {text} }}")).smoother.expect("a smoother")

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_sim::tcp::{Config, Endpoint};
 
-use crate::bottleneck::{Agenda, Bottleneck, Wire};
+use crate::tcp::bottleneck::{Agenda, Bottleneck, Wire};
 
 /// IPv4 and TCP headers.
 const HEADERS: Bytes = Bytes::new(40);

@@ -12,9 +12,9 @@ use std::ops::RangeInclusive;
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_sim::tcp::{Config, CongestionControl, Counting, InitialWindow};
 
-use crate::bottleneck::{Agenda, Bottleneck, Wire};
-use crate::pair::Pair;
-use crate::stack::{ACK_DELAY_MS, Node};
+use crate::tcp::bottleneck::{Agenda, Bottleneck, Wire};
+use crate::tcp::pair::Pair;
+use crate::tcp::stack::{ACK_DELAY_MS, Node};
 
 /// One line of the table.
 struct Case {

@@ -3,7 +3,7 @@
 use rtether_model::quantity::{Bytes, Duration, Instant};
 use rtether_sim::tcp::{Config, Receiver, Segment, Sender, State};
 
-use crate::bottleneck::{Agenda, Bottleneck, Wire};
+use crate::tcp::bottleneck::{Agenda, Bottleneck, Wire};
 
 /// IPv4 and TCP headers.
 const HEADERS: Bytes = Bytes::new(40);

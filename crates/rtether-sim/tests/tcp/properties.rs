@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_sim::tcp::{Config, CongestionControl, Counting, State};
 
-use crate::bottleneck::Wire;
-use crate::pair::Pair;
+use crate::tcp::bottleneck::Wire;
+use crate::tcp::pair::Pair;
 
 /// Longer than any transfer here can take: a run that reaches it hangs. Without a buffer on the
 /// path and without congestion control one segment gets through per timeout, and timeouts grow to a

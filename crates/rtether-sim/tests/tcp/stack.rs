@@ -10,7 +10,7 @@ use smoltcp::socket::tcp;
 use smoltcp::time::{Duration as StackDuration, Instant as StackInstant};
 use smoltcp::wire::{HardwareAddress, IpAddress, IpCidr};
 
-use crate::pair::Silence;
+use crate::tcp::pair::Silence;
 
 /// The delay of acknowledgements, `smoltcp`'s default.
 pub(crate) const ACK_DELAY_MS: u32 = 10;

@@ -3,8 +3,8 @@
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_sim::tcp::{Config, Counting};
 
-use crate::bottleneck::Wire;
-use crate::pair::Pair;
+use crate::tcp::bottleneck::Wire;
+use crate::tcp::pair::Pair;
 
 /// Runs an endless transfer and returns the octets delivered.
 fn delivered(config: Config, forward: Wire, time: Duration, seed: u64) -> f64 {

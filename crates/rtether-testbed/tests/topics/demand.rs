@@ -15,7 +15,7 @@ use rtether_testbed::topics::{
 };
 use rtether_testbed::{LiveError, Thread};
 
-use crate::{domain, participant};
+use crate::topics::{domain, participant};
 
 fn topic(participant: ParticipantOptions) -> TopicOptions {
     TopicOptions {

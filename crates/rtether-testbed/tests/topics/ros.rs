@@ -13,7 +13,7 @@ use rtether_testbed::topics::ros::Kind;
 use rtether_testbed::topics::{Census, FailOn, SpyOptions, spy};
 use serde_json::Value;
 
-use crate::{Other, domain, participant};
+use crate::topics::{Other, domain, participant};
 
 const TEXT: &str = "std_msgs::msg::dds_::String_";
 

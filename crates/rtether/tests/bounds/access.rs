@@ -9,8 +9,8 @@ use rtether_model::network::{Hub, NodeId, NodeKind, Stack, Switch};
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_testkit::Dice;
 
-use crate::plant::Plant;
-use crate::{RUNS, Tightness, check, dice, simulate, with_phases};
+use crate::bounds::plant::Plant;
+use crate::bounds::{RUNS, Tightness, check, dice, simulate, with_phases};
 
 /// Cases of one scheme in the nightly run.
 const NIGHTLY: u64 = 2_000;
@@ -205,7 +205,7 @@ fn random(kind: SchemeKind, number: u64) -> Plant {
 /// Checks that nothing simulated exceeds its bound.
 fn keeps_to_its_bounds(kind: SchemeKind, test: &'static str) {
     let mut tightness = Tightness::default();
-    crate::for_each_case_up_to([128, NIGHTLY], test, |number| {
+    crate::bounds::for_each_case_up_to([128, NIGHTLY], test, |number| {
         let plant = random(kind, number);
         let analysis = analyze(&plant.network, &plant.flows);
         let mut dice = dice(!number);

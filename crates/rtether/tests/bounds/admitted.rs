@@ -21,7 +21,7 @@ use rtether_sim::observe::NoObserver;
 use rtether_sim::{Config, Simulation};
 use rtether_testkit::Dice;
 
-use crate::{dice, for_each_case_up_to};
+use crate::bounds::{dice, for_each_case_up_to};
 
 /// Plants of the ordinary run, and of the nightly one.
 const CASES: [u64; 2] = [150, 10_000];

@@ -7,9 +7,11 @@ use rtether_model::network::{NodeKind, Partition, Selection, Stack, Switch};
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_testkit::Dice;
 
-use crate::draw::plain_switch;
-use crate::plant::{Plant, plain_flow};
-use crate::{RUNS, Tightness, adversarial, check, check_diameter, dice, for_each_case, simulate};
+use crate::bounds::draw::plain_switch;
+use crate::bounds::plant::{Plant, plain_flow};
+use crate::bounds::{
+    RUNS, Tightness, adversarial, check, check_diameter, dice, for_each_case, simulate,
+};
 
 impl Plant {
     /// Returns a line of one to three switches, one of which has a manager; most flows ask.

@@ -12,9 +12,9 @@ use rtether_sim::observe::{Delivery, PacketInfo};
 use rtether_sim::timeline::Trails;
 use rtether_sim::{Config, Simulation};
 
-use crate::dice;
-use crate::plant::{Plant, Variety};
-use crate::{adversarial, for_each_case_of};
+use crate::bounds::dice;
+use crate::bounds::plant::{Plant, Variety};
+use crate::bounds::{adversarial, for_each_case_of};
 
 const CASES: u64 = 256;
 

@@ -8,9 +8,9 @@ use rtether_model::quantity::Duration;
 use rtether_model::route::Routing;
 use rtether_testkit::Dice;
 
-use crate::draw::plain_switch;
-use crate::plant::{Plant, Variety, plain_flow};
-use crate::{dice, for_each_case_up_to, soundness_of};
+use crate::bounds::draw::plain_switch;
+use crate::bounds::plant::{Plant, Variety, plain_flow};
+use crate::bounds::{dice, for_each_case_up_to, soundness_of};
 
 const NIGHTLY: u64 = 2_000;
 

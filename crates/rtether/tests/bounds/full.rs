@@ -14,9 +14,9 @@ use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::wire;
 use rtether_testkit::Dice;
 
-use crate::draw::plain_switch;
-use crate::plant::{Plant, plain_flow};
-use crate::{check, dice, for_each_case_up_to, simulate, with_phases};
+use crate::bounds::draw::plain_switch;
+use crate::bounds::plant::{Plant, plain_flow};
+use crate::bounds::{check, dice, for_each_case_up_to, simulate, with_phases};
 
 /// Plants of the ordinary run, and of the nightly one.
 const CASES: [u64; 2] = [240, 10_000];

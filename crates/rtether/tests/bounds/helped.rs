@@ -17,7 +17,7 @@ use rtether::why::{Explainer, Stream};
 use rtether_model::quantity::Duration;
 use serde_json::Value;
 
-use crate::{admitted, dice, for_each_case_up_to};
+use crate::bounds::{admitted, dice, for_each_case_up_to};
 
 /// Plants of the ordinary run, and of the nightly one.
 const CASES: [u64; 2] = [300, 10_000];

@@ -6,9 +6,9 @@ use rtether_model::network::{Network, NodeKind, Stack};
 use rtether_model::quantity::{BitRate, Duration};
 use rtether_testkit::Dice;
 
-use crate::dice;
-use crate::for_each_case;
-use crate::plant::{Plant, Variety};
+use crate::bounds::dice;
+use crate::bounds::for_each_case;
+use crate::bounds::plant::{Plant, Variety};
 
 /// Changes per plant.
 const STEPS: u64 = 12;

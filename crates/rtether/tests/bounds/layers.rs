@@ -14,7 +14,7 @@ use rtether_model::smoother::{
 };
 use rtether_testkit::Dice;
 
-use crate::draw::{selection, shaped};
+use crate::bounds::draw::{selection, shaped};
 
 const PLENTY: u32 = 1_000_000;
 

@@ -7,9 +7,9 @@ use rtether_model::network::Stack;
 use rtether_model::quantity::Duration;
 use rtether_testkit::Dice;
 
-use crate::dice;
-use crate::plant::Plant;
-use crate::{RUNS, Tightness, adversarial, check, for_each_case, simulate};
+use crate::bounds::dice;
+use crate::bounds::plant::Plant;
+use crate::bounds::{RUNS, Tightness, adversarial, check, for_each_case, simulate};
 
 impl Plant {
     /// Returns a plant with polls or with messages over TCP, in which a third of the flows go to their

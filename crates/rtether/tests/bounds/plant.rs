@@ -12,9 +12,9 @@ use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::wire::{Encapsulation, RtpsVersion};
 use rtether_testkit::Dice;
 
-use crate::dice;
-use crate::draw::{plain_switch, random_switch, selection, shaped, stack};
-use crate::layers::{add_layers, shaping_layer};
+use crate::bounds::dice;
+use crate::bounds::draw::{plain_switch, random_switch, selection, shaped, stack};
+use crate::bounds::layers::{add_layers, shaping_layer};
 
 /// A network with its flows.
 #[derive(Clone, Default)]

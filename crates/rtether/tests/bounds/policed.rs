@@ -11,9 +11,9 @@ use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::record::Record;
 use rtether_testkit::Dice;
 
-use crate::dice;
-use crate::plant::{Plant, Variety};
-use crate::{
+use crate::bounds::dice;
+use crate::bounds::plant::{Plant, Variety};
+use crate::bounds::{
     CASES, NIGHTLY_CASES, RUNS, Tightness, adversarial, check, for_each_case_up_to, simulate,
 };
 

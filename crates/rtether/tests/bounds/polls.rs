@@ -6,9 +6,9 @@ use rtether_model::network::{NodeKind, Stack};
 use rtether_model::quantity::{Bytes, Duration};
 use rtether_testkit::Dice;
 
-use crate::dice;
-use crate::plant::{Plant, Variety};
-use crate::{RUNS, Tightness, adversarial, check, for_each_case, simulate, with_phases};
+use crate::bounds::dice;
+use crate::bounds::plant::{Plant, Variety};
+use crate::bounds::{RUNS, Tightness, adversarial, check, for_each_case, simulate, with_phases};
 
 impl Plant {
     /// Returns a full plant, every fourth with layers, in which half of the flows have replies.

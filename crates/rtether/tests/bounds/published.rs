@@ -7,8 +7,8 @@ use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::wire::Encapsulation;
 use rtether_testkit::Dice;
 
-use crate::draw::plain_switch;
-use crate::plant::{Plant, Variety, plain_flow};
+use crate::bounds::draw::plain_switch;
+use crate::bounds::plant::{Plant, Variety, plain_flow};
 
 /// One kind of network.
 pub(crate) struct Kind {

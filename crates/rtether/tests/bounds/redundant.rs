@@ -4,9 +4,9 @@ use rtether_bounds::analyze;
 use rtether_model::network::{Duplex, Link, Node, NodeKind, Redundancy};
 use rtether_model::quantity::{BitRate, Duration};
 
-use crate::dice;
-use crate::plant::{Plant, Variety};
-use crate::{RUNS, Tightness, adversarial, check, check_diameter, for_each_case, simulate};
+use crate::bounds::dice;
+use crate::bounds::plant::{Plant, Variety};
+use crate::bounds::{RUNS, Tightness, adversarial, check, check_diameter, for_each_case, simulate};
 
 impl Plant {
     /// Returns a plant of another kind with a second network like the first, whose links and

@@ -7,9 +7,9 @@ use rtether_model::network::NodeKind;
 use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::route::Routing;
 
-use crate::dice;
-use crate::plant::{Plant, Variety};
-use crate::{RUNS, Tightness, adversarial, check, check_diameter, for_each_case, simulate};
+use crate::bounds::dice;
+use crate::bounds::plant::{Plant, Variety};
+use crate::bounds::{RUNS, Tightness, adversarial, check, check_diameter, for_each_case, simulate};
 
 impl Plant {
     /// Returns a plant of any other kind, in which most stations resolve addresses; `None` if its

@@ -10,7 +10,7 @@ use rtether_model::route::{Hop, Routing};
 use rtether_model::wire::Encapsulation;
 use rtether_testkit::Dice;
 
-use crate::plant::Plant;
+use crate::bounds::plant::Plant;
 
 impl Plant {
     /// Closes rings, and gives the flows random routes, or VLANs that open the rings.
@@ -129,7 +129,7 @@ impl Plant {
 /// would say little about routes.
 #[test]
 fn many_flows_take_a_long_way() {
-    use crate::plant::Variety;
+    use crate::bounds::plant::Variety;
 
     let (mut long, mut vlan, mut all) = (0, 0, 0);
     for number in 0..100 {

@@ -4,9 +4,9 @@ use rtether_model::flow::{Delivery, Flow, Traffic};
 use rtether_model::quantity::{Bytes, Duration};
 use rtether_testkit::Dice;
 
-use crate::plant::{Plant, Variety};
-use crate::policed::soundness;
-use crate::{CASES, dice};
+use crate::bounds::plant::{Plant, Variety};
+use crate::bounds::policed::soundness;
+use crate::bounds::{CASES, dice};
 
 impl Plant {
     /// Returns a full plant, or one with policers, in which most flows have a gap.

@@ -2,8 +2,8 @@
 
 use rtether_bounds::{Methods, Workers, analyze, analyze_on};
 
-use crate::for_each_case_of;
-use crate::plant::{Plant, Variety};
+use crate::bounds::for_each_case_of;
+use crate::bounds::plant::{Plant, Variety};
 
 const CASES: u64 = 256;
 

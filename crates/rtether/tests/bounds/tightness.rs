@@ -13,9 +13,9 @@ use rtether_bounds::{Analysis, analyze};
 use rtether_model::flow::{Flow, Traffic};
 use rtether_model::quantity::Duration;
 
-use crate::plant::Plant;
-use crate::published::{KINDS, Kind};
-use crate::{check, dice, searched, simulate, with_phases};
+use crate::bounds::plant::Plant;
+use crate::bounds::published::{KINDS, Kind};
+use crate::bounds::{check, dice, searched, simulate, with_phases};
 
 const PLANTS: u64 = 10;
 const STEPS: u64 = 200;

@@ -7,8 +7,8 @@ use rtether_model::quantity::Duration;
 use rtether_model::unknown::{CostName, Unknown};
 use rtether_testkit::Dice;
 
-use crate::plant::{Plant, Variety};
-use crate::{RUNS, Tightness, adversarial, check, dice, for_each_case_up_to, simulate};
+use crate::bounds::plant::{Plant, Variety};
+use crate::bounds::{RUNS, Tightness, adversarial, check, dice, for_each_case_up_to, simulate};
 
 const CASES: [u64; 2] = [100, 10_000];
 

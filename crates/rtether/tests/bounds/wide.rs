@@ -16,8 +16,8 @@ use rtether_sim::{Config, Simulation};
 use super::{RUNS, Tightness, check, for_each_case, simulate, with_phases};
 use rtether_testkit::Dice;
 
-use crate::dice;
-use crate::plant::{Plant, Variety};
+use crate::bounds::dice;
+use crate::bounds::plant::{Plant, Variety};
 
 const VLANS: [u16; 2] = [1, 10];
 

@@ -8,8 +8,8 @@ use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::wire::Encapsulation;
 use rtether_testkit::Dice;
 
-use crate::plant::{Plant, Variety};
-use crate::{RUNS, adversarial, check, dice, for_each_case, simulate};
+use crate::bounds::plant::{Plant, Variety};
+use crate::bounds::{RUNS, adversarial, check, dice, for_each_case, simulate};
 
 impl Plant {
     /// Returns a plant in which about half of the flows are files or long messages of low priority,

@@ -1,7 +1,5 @@
 //! Made-up plants with made-up results: deterministic, and plausible to look at.
 
-#![allow(dead_code, unused_imports, reason = "each test program uses other plants")]
-
 mod examples;
 mod shared;
 
@@ -20,7 +18,6 @@ use rtether_model::record::{
     StreamRecord, Worst,
 };
 use rtether_model::route::Routing;
-use rtether_model::wire::Encapsulation;
 use serde_json::Value;
 
 /// Builds a scenario, addressing nodes by name.

@@ -7,8 +7,8 @@ use rtether::scenario::{Override, load_with};
 use rtether::why;
 use rtether_model::network::{NodeKind, Stack};
 
-use crate::browser::{Screen, Tab, find, keep};
-use crate::scale::{SIZE, large, opened};
+use crate::screenshot::browser::{Screen, Tab, find, keep};
+use crate::screenshot::scale::{SIZE, large, opened};
 
 /// Returns the substation after a short run, with its worst streams explained.
 fn substation() -> Checked {

@@ -5,8 +5,8 @@ use rtether::run::Progress;
 use rtether::scenario::load;
 use serde_json::json;
 
-use crate::browser::{Screen, Tab, find, keep};
-use crate::{page, plants};
+use crate::screenshot::browser::{Screen, Tab, find, keep};
+use crate::screenshot::{page, plants};
 
 /// A decoded picture: width and RGB of each pixel.
 struct Picture {

@@ -8,8 +8,8 @@ use rtether::verdict::assess;
 use rtether_model::network::NodeId;
 use rtether_model::quantity::Duration;
 
-use crate::browser::{Screen, Tab, find, keep};
-use crate::plants;
+use crate::screenshot::browser::{Screen, Tab, find, keep};
+use crate::screenshot::plants;
 
 /// Most screens that the page may fill before someone opens something.
 const SCREENS: usize = 10;

@@ -1,0 +1,15 @@
+//! Tests of bounds against values worked out by hand.
+//! Each file, or folder, is a module; `cargo test -p rtether-bounds --test it NAME::` runs one.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
+#![allow(clippy::print_stdout, reason = "figures, and what repeats a failure")]
+
+mod connections;
+mod copies;
+mod exchanges;
+mod layers;
+mod limited;
+mod policed;
+mod resolution;
+mod spacers;
+mod worked;
