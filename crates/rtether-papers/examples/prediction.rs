@@ -159,10 +159,17 @@ flows:
             );
         }
         if let Some(emulation) = &measured.emulation {
-            eprintln!(
-                "{} frames emulated, {:?} decided otherwise than their replay",
-                emulation.frames, emulation.differing
-            );
+            let frames = emulation.frames;
+            match emulation.differing {
+                Some(differing) => {
+                    eprintln!(
+                        "{frames} frames emulated, {differing} decided otherwise than their replay"
+                    );
+                }
+                None => {
+                    eprintln!("{frames} frames emulated, not all of them recorded for a replay")
+                }
+            }
         }
         Ok(holds)
     }

@@ -24,5 +24,6 @@ pub use dice::Dice;
 pub use folder::Folder;
 pub use host::{is_root, namespaces, processor_time, skip};
 pub use program::{
-    Ended, Finish, Run, c_library, example, repeated, signal, signal_group, until_says,
+    Ended, Finish, Run, c_library, example, handles_signals, repeated, signal, signal_group,
+    until_says, wait_for,
 };

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::Stdio;
 use std::time::Duration;
 
-use rtether_testkit::{Finish, Folder, Run, signal, skip};
+use rtether_testkit::{Finish, Folder, Run, handles_signals, signal, skip, wait_for};
 
 use crate::rtether;
 
@@ -92,15 +92,6 @@ fn nothing_is_left_behind_after_ctrl_c() {
     assert_eq!(namespaces(process), Vec::<String>::new());
 }
 
-/// Returns whether a process handles SIGTERM (`proc_pid_status(5)`).
-fn handles_signals(process: u32) -> bool {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status"));
-    let status = status.unwrap_or_default();
-    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
-    let caught = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    caught.is_some_and(|mask| mask >> 14 & 1 == 1)
-}
-
 /// Oracle: the exit code of an interruption, and a profile of before, which once was replaced by an
 /// empty one.
 #[test]
@@ -115,9 +106,7 @@ fn a_profile_outlives_an_interruption_before_anything_was_measured() {
         .arg(folder.file("host.yaml"))
         .start();
     let id = child.id();
-    while !handles_signals(id) {
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    wait_for("it can be interrupted", || handles_signals(id));
     signal(id, "-TERM");
     child.finish().exits(130).says("interrupted before anything was measured");
     assert_eq!(folder.read("host.yaml"), "of before");

@@ -5,7 +5,7 @@ use std::net::{TcpStream, UdpSocket};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-use rtether_testkit::{Ended, Finish, Run, signal};
+use rtether_testkit::{Ended, Finish, Run, handles_signals, signal, wait_for};
 
 use crate::rtether;
 
@@ -97,6 +97,7 @@ fn an_interrupted_load_tells_what_was_done() {
     // Oracle: the exit code of an interruption, and figures confirmed by the sink.
     let sink = Sink::start(&[]);
     let load = sink.command(&["--kind", "greedy", "--for", "60s"]).start();
+    wait_for("it can be interrupted", || handles_signals(load.id()));
     std::thread::sleep(Duration::from_millis(400));
     signal(load.id(), "-INT");
     let begin = Instant::now();

@@ -7,7 +7,8 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use rtether_testkit::{Ended, Finish, Folder, Run, signal, skip};
+use rtether_testkit::{Ended, Finish, Folder, Run, signal, skip, wait_for};
+use serde_json::Value;
 
 use crate::copy_program;
 use crate::hosts::{FAR, Hosts, ip};
@@ -26,6 +27,15 @@ impl Hosts {
         let line = lines.next().unwrap().unwrap();
         assert!(line.contains("answering at"), "{line}");
         child
+    }
+
+    /// Waits until the far host has sent `count` frames: a busy machine may start what asks it late.
+    fn wait_for_frames(&self, count: u64) {
+        wait_for("frames of the far host", || {
+            let text = ip(&format!("-n {} -s -j link show wire", self.far)).unwrap();
+            let links: Value = serde_json::from_str(&text).unwrap();
+            links[0]["stats64"]["tx"]["packets"].as_u64() >= Some(count)
+        });
     }
 
     fn far_ethernet(&self) -> String {
@@ -48,7 +58,7 @@ fn ctrl_c_gives_what_was_measured() {
     let mut command = Hosts::command(&hosts.near, &["ping", FAR, "-n", "100000", "--json"]);
     command.arg("--samples").arg(&samples);
     let ping = command.start();
-    std::thread::sleep(Duration::from_millis(600));
+    hosts.wait_for_frames(50);
     signal(ping.id(), "-INT");
     let output = ping.finish();
     output.exits(130);
@@ -69,7 +79,7 @@ fn a_device_removed_meanwhile_leaves_partial_results() {
     let mut command = Hosts::command(&hosts.near, &["ping", FAR, "-n", "100000"]);
     command.arg("--samples").arg(&samples);
     let ping = command.start();
-    std::thread::sleep(Duration::from_millis(600));
+    hosts.wait_for_frames(50);
     ip(&format!("-n {} link delete wire", hosts.near)).unwrap();
     ping.finish().exits(4).says("ended early").says("ip route").shows("median");
     assert!(rows(&samples) > 10);

@@ -14,10 +14,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixDatagram;
 use std::time::Duration;
 
-use rtether_testkit::{Run, repeated, signal};
+use rtether_testkit::{Run, repeated, signal, wait_for};
 
 use crate::rtether;
-use bed::{Bed, CONFIG, finish, lost, wait_for};
+use bed::{Bed, CONFIG, finish};
 
 #[test]
 fn a_device_is_after_it_as_it_was_before() {
@@ -170,13 +170,15 @@ fn a_connection_survives_up_and_down() {
     let Some(mut bed) = Bed::new() else { return };
     bed.echo_over_tcp();
     for config in bed.configs() {
-        let ping = bed.ping_over_tcp(2000, "1 ms");
+        let ping = bed.ping_over_tcp(400, "5 ms");
         for _ in 0..2 {
             let shim = bed.up(config, &[]);
             std::thread::sleep(Duration::from_millis(200));
             bed.end(shim);
         }
-        assert_eq!(lost(ping), 0, "{config}");
+        let counters = &finish(ping).json()["counters"];
+        // While TCP waits to repeat a frame, its socket may have no room for a request.
+        assert_eq!(counters["lost"], counters["unsent"], "{config}{counters}");
     }
 }
 

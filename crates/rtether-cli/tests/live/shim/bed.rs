@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rtether_testkit::{Ended, Finish, Folder, Run, signal, skip};
 use serde_json::Value;
@@ -35,15 +35,6 @@ smoother: { mode: himd, period: 150 us .. 20 ms, detector: { kind: backlog, low:
 const FAR: &str = "10.79.9.2";
 /// Longer than anything here takes, even on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
-
-/// Waits until `is_so` holds.
-pub(crate) fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
-    let begin = Instant::now();
-    while !is_so() {
-        assert!(begin.elapsed() < PATIENCE, "{what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
 
 /// Two hosts; removed on drop, with what was started in them.
 pub(crate) struct Bed {

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use rtether_testkit::signal;
+use rtether_testkit::{signal, wait_for};
 
-use super::bed::{Bed, CONFIG, finish, lost, wait_for};
+use super::bed::{Bed, CONFIG, finish, lost};
 
 /// Requests in one second, the longest interruption of traffic allowed.
 const SECOND: u64 = 200;

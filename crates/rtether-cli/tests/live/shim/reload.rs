@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use rtether_testkit::{Ended, signal};
+use rtether_testkit::{Ended, signal, wait_for};
 
-use super::bed::{Bed, CONFIG, KERNEL, lost, wait_for};
+use super::bed::{Bed, CONFIG, KERNEL, lost};
 
 fn set(bed: &Bed, text: &str) -> Ended {
     let path = bed.file(text);
