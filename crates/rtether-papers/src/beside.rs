@@ -6,6 +6,7 @@ use rtether::report::format::{Part, Render};
 use rtether::report::markup::Markup;
 use rtether::report::page::{self, Page, Tone};
 use rtether::report::table::{Screen, Table};
+use rtether::verdict::Conclusion;
 
 use super::output::{self, SCHEMA, WIDTH};
 use super::{Judgement, Mode, Reproduction, Status};
@@ -196,13 +197,23 @@ fn words(claim: &Judgement) -> String {
 
 /// Experiments in all formats, with the paper, simulation and measurement side by side.
 #[derive(Clone, Copy, Debug)]
-pub struct SideBySide<'a>(pub &'a [Beside]);
+pub struct SideBySide<'a> {
+    /// Experiments that came to their end.
+    pub found: &'a [Beside],
+    /// Why the others did not.
+    pub stopped: Option<Conclusion>,
+}
 
 impl SideBySide<'_> {
+    /// Returns the verdict.
+    pub fn conclusion(&self) -> Conclusion {
+        output::conclusion(self.found.iter().flat_map(Beside::claims), self.stopped)
+    }
+
     /// Counts the verdicts of simulations and of measurements apart.
     fn summary(&self) -> String {
         let count = |of: fn(&Beside) -> &Option<Reproduction>| {
-            output::summary(self.0.iter().filter_map(|one| of(one).as_ref()))
+            output::summary(self.found.iter().filter_map(|one| of(one).as_ref()))
         };
         format!(
             "simulated, {}; measured, {}",
@@ -213,7 +224,7 @@ impl SideBySide<'_> {
 
     /// Returns one self-contained page with tables and figures.
     pub fn html(&self) -> String {
-        let mut claims = self.0.iter().flat_map(Beside::claims);
+        let mut claims = self.found.iter().flat_map(Beside::claims);
         let (tone, word) = if claims.all(|claim| claim.status != Status::Fail) {
             (Tone::Good, "reproduced")
         } else {
@@ -222,7 +233,7 @@ impl SideBySide<'_> {
         let mut page = Page::new("Experiments of the papers, simulated and measured")
             .kicker("rtether reproduce")
             .lead(page::banner(tone, word, &self.summary()));
-        for one in self.0 {
+        for one in self.found {
             let note = format!("{} · paper, simulation, measurement", one.id());
             page = page.section(one.id(), &one.first().title, note, one.section());
         }
@@ -233,20 +244,20 @@ impl SideBySide<'_> {
 impl Render for SideBySide<'_> {
     fn parts(&self, _: Screen) -> Vec<Part> {
         let mut parts = Vec::new();
-        for one in self.0 {
+        for one in self.found {
             parts.push(format!("{}: {}\n", one.id(), one.first().title).into());
             let tables = [one.values(), one.judged()].into_iter();
             parts.extend(tables.filter(|table| !table.is_empty()).map(Part::Table));
             let notes = one.notes().map(|note| format!("note: {note}\n"));
             parts.push((notes.collect::<String>() + "\n").into());
         }
-        parts.push((self.summary() + "\n").into());
+        parts.push((self.conclusion().sentence(&self.summary()) + "\n").into());
         parts
     }
 
     /// Values and claims; the column `kind` tells them apart.
     fn rows(&self) -> Table {
-        let tables = self.0.iter();
+        let tables = self.found.iter();
         tables
             .map(|one| one.values().append(&one.judged()))
             .reduce(|all, table| all.append(&table))
@@ -254,15 +265,20 @@ impl Render for SideBySide<'_> {
     }
 
     fn json(&self) -> String {
-        let experiments: Vec<Value> = self.0.iter().map(Beside::json).collect();
+        let experiments: Vec<Value> = self.found.iter().map(Beside::json).collect();
         let count = |of: fn(&Beside) -> &Option<Reproduction>| {
-            output::counts(self.0.iter().filter_map(|one| of(one).as_ref()))
+            output::counts(self.found.iter().filter_map(|one| of(one).as_ref()))
         };
         let summary = json!({
             "simulated": count(|one| &one.simulated),
             "measured": count(|one| &one.measured),
         });
-        let document = json!({ "schema": SCHEMA, "summary": summary, "experiments": experiments });
+        let document = json!({
+            "schema": SCHEMA,
+            "conclusion": self.conclusion().word(),
+            "summary": summary,
+            "experiments": experiments,
+        });
         format!("{document:#}\n")
     }
 }
@@ -316,7 +332,7 @@ mod tests {
                 ("c", [None, Some("5")]),
             ]
         );
-        let csv = SideBySide(&found).rows().csv();
+        let csv = SideBySide { found: &found, stopped: None }.rows().csv();
         assert_eq!(
             csv.lines().collect::<Vec<_>>(),
             [
@@ -328,12 +344,14 @@ mod tests {
                 "x,claim,C1,at least 1,seen,seen,pass,fail",
             ]
         );
-        let document: Value = serde_json::from_str(&SideBySide(&found).json()).expect("is JSON");
+        let document: Value =
+            serde_json::from_str(&SideBySide { found: &found, stopped: None }.json())
+                .expect("is JSON");
         let claim = &document["experiments"][0]["claims"][0];
         assert_eq!(claim["simulated"]["status"], "pass");
         assert_eq!(claim["measured"]["status"], "fail");
         assert_eq!(document["summary"]["measured"]["fail"], 1);
-        let page = SideBySide(&found).html();
+        let page = SideBySide { found: &found, stopped: None }.html();
         assert!(page.contains("not all") && page.contains("measured: a note of live"));
     }
 }

@@ -10,6 +10,7 @@ use rtether::report::format::{Part, Render};
 use rtether::report::markup::{Markup, element};
 use rtether::report::page::{self, Page, Tone};
 use rtether::report::table::{Screen, Table};
+use rtether::verdict::Conclusion;
 
 /// Name and version of the JSON format.
 pub(crate) const SCHEMA: &str = "rtether.reproduce/1";
@@ -18,8 +19,9 @@ pub(crate) const SCHEMA: &str = "rtether.reproduce/1";
 pub(crate) const WIDTH: u16 = 110;
 
 /// Returns all reproductions as one JSON document.
-fn json(found: &[Reproduction]) -> String {
-    let experiments: Vec<Value> = found
+fn json(shown: &Reproductions<'_>) -> String {
+    let experiments: Vec<Value> = shown
+        .found
         .iter()
         .map(|one| {
             json!({
@@ -42,7 +44,12 @@ fn json(found: &[Reproduction]) -> String {
         .collect();
     format!(
         "{:#}\n",
-        json!({ "schema": SCHEMA, "summary": counts(found), "experiments": experiments })
+        json!({
+            "schema": SCHEMA,
+            "conclusion": shown.conclusion().word(),
+            "summary": counts(shown.found),
+            "experiments": experiments,
+        })
     )
 }
 
@@ -56,12 +63,39 @@ pub(crate) fn verdict(claim: &Judgement) -> Value {
 
 /// Reproductions in all formats.
 #[derive(Clone, Copy, Debug)]
-pub struct Reproductions<'a>(pub &'a [Reproduction]);
+pub struct Reproductions<'a> {
+    /// Experiments that came to their end.
+    pub found: &'a [Reproduction],
+    /// Why the others did not.
+    pub stopped: Option<Conclusion>,
+}
+
+impl Reproductions<'_> {
+    /// Returns the verdict.
+    pub fn conclusion(&self) -> Conclusion {
+        conclusion(self.found.iter().flat_map(|one| &one.claims), self.stopped)
+    }
+}
+
+/// Returns the verdict on claims: failed if one fails that must hold, no answer if none is decided.
+pub(crate) fn conclusion<'a>(
+    claims: impl Iterator<Item = &'a Judgement>,
+    stopped: Option<Conclusion>,
+) -> Conclusion {
+    let mut is_decided = false;
+    for claim in claims {
+        is_decided |= matches!(claim.status, Status::Pass | Status::Fail);
+        if claim.status == Status::Fail && claim.strength == "must" {
+            return stopped.unwrap_or(Conclusion::Failed);
+        }
+    }
+    stopped.unwrap_or(Conclusion::meets(is_decided.then_some(true)))
+}
 
 impl Render for Reproductions<'_> {
     fn parts(&self, _: Screen) -> Vec<Part> {
         let mut parts = Vec::new();
-        for one in self.0 {
+        for one in self.found {
             parts.push(format!("{} ({}): {}\n", one.id, one.mode, one.title).into());
             let tables = [comparisons(one), claims_for_people(one)].into_iter();
             let tables = tables.filter(|table| !table.is_empty());
@@ -69,18 +103,18 @@ impl Render for Reproductions<'_> {
             let notes = one.notes.iter().map(|note| format!("note: {note}\n"));
             parts.push((notes.collect::<String>() + "\n").into());
         }
-        parts.push((summary(self.0) + "\n").into());
+        parts.push((self.conclusion().sentence(&summary(self.found)) + "\n").into());
         parts
     }
 
     /// Comparisons and claims; the column `kind` tells them apart.
     fn rows(&self) -> Table {
-        let tables = self.0.iter().map(|one| comparison_rows(one).append(&claim_rows(one)));
+        let tables = self.found.iter().map(|one| comparison_rows(one).append(&claim_rows(one)));
         tables.reduce(|all, table| all.append(&table)).unwrap_or_default()
     }
 
     fn json(&self) -> String {
-        json(self.0)
+        json(self)
     }
 }
 
@@ -322,10 +356,20 @@ mod tests {
         let expected = "claims: 1 predicted and passed, 1 passed after calibration, 1 by construction; \
                         1 failed, 1 undecided, 1 not judged";
         assert_eq!(summary(&found), expected);
-        let csv = Reproductions(&found).rows().csv();
+        let shown = Reproductions { found: &found, stopped: None };
+        let csv = shown.rows().csv();
         assert!(csv.contains("x,claim,C2,,,pass,calibrated,\n"), "{csv}");
-        let document: Value = serde_json::from_str(&json(&found)).expect("is JSON");
+        let document: Value = serde_json::from_str(&json(&shown)).expect("is JSON");
         assert_eq!(document["summary"]["fail"], 1);
         assert_eq!(document["experiments"][1]["claims"][3]["basis"], Value::Null);
+        // The first word rests on the claims that must hold; an end before the last experiment goes
+        // first, and without a decided claim there is no answer.
+        assert_eq!(document["conclusion"], "FAIL");
+        let of = |found, stopped| Reproductions { found, stopped }.conclusion();
+        assert_eq!(of(&found[..1], None), Conclusion::Met);
+        assert_eq!(of(&found, Some(Conclusion::Interrupted)), Conclusion::Interrupted);
+        let undecided = [one(&[("C4", Status::Undecided, predicted)])];
+        assert_eq!(of(&undecided, None), Conclusion::NoAnswer);
+        assert_eq!(of(&[], None), Conclusion::NoAnswer);
     }
 }

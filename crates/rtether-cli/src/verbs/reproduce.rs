@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use rtether::report::format::Render;
 use rtether::run::Progress;
-use rtether_papers::{Beside, Judgement, Mode, ReproduceError, Reproductions, SideBySide, Status};
+use rtether::verdict::Conclusion;
+use rtether_papers::{Mode, ReproduceError, Reproductions, SideBySide};
 
 use crate::exit::Exit;
 use crate::format::FormatArgs;
@@ -65,23 +66,25 @@ pub(crate) fn run(arguments: &ReproduceArgs) -> Exit {
     };
     if let [mode] = modes {
         let repeat = |id: &str, progress: &Progress| rtether_papers::reproduce(id, *mode, progress);
-        repeat_all(arguments, &ids, repeat, |found| Shown {
-            claims: found.iter().flat_map(|one| &one.claims).collect(),
-            page: rtether_papers::html(found),
-            render: Box::new(Reproductions(found)),
+        repeat_all(arguments, &ids, repeat, |found, stopped| {
+            let shown = Reproductions { found, stopped };
+            Shown {
+                conclusion: shown.conclusion(),
+                page: rtether_papers::html(found),
+                render: Box::new(shown),
+            }
         })
     } else {
-        repeat_all(arguments, &ids, rtether_papers::reproduce_beside, |found| Shown {
-            claims: found.iter().flat_map(Beside::claims).collect(),
-            page: SideBySide(found).html(),
-            render: Box::new(SideBySide(found)),
+        repeat_all(arguments, &ids, rtether_papers::reproduce_beside, |found, stopped| {
+            let shown = SideBySide { found, stopped };
+            Shown { conclusion: shown.conclusion(), page: shown.html(), render: Box::new(shown) }
         })
     }
 }
 
 /// Repeated experiments as they are shown.
 struct Shown<'a> {
-    claims: Vec<&'a Judgement>,
+    conclusion: Conclusion,
     page: String,
     render: Box<dyn Render + 'a>,
 }
@@ -91,7 +94,7 @@ fn repeat_all<T: Send>(
     arguments: &ReproduceArgs,
     ids: &[String],
     repeat: impl Fn(&str, &Progress) -> Result<T, ReproduceError> + Sync,
-    shown: impl Fn(&[T]) -> Shown<'_>,
+    shown: impl Fn(&[T], Option<Conclusion>) -> Shown<'_>,
 ) -> Exit {
     let care = if arguments.live { Care::Once } else { Care::None };
     let run = with_progress(arguments.pace, 0, care, |progress| {
@@ -108,7 +111,12 @@ fn repeat_all<T: Send>(
         Ok(outcome) => outcome,
         Err(message) => return terminal::fail(&message),
     };
-    let printed = show(&shown(&found), arguments);
+    let why = stopped.as_ref().map(|(_, error)| match error {
+        ReproduceError::Interrupted => Conclusion::Interrupted,
+        ReproduceError::Machine(_) => Conclusion::Unmeasured,
+        _ => Conclusion::NoAnswer,
+    });
+    let printed = show(&shown(&found, why), arguments);
     let Some((id, error)) = stopped else {
         return printed;
     };
@@ -134,6 +142,5 @@ fn show(found: &Shown<'_>, arguments: &ReproduceArgs) -> Exit {
     if printed != Exit::Ok {
         return printed;
     }
-    let fails = |judged: &&Judgement| judged.status == Status::Fail && judged.strength == "must";
-    if found.claims.iter().any(fails) { Exit::Failed } else { Exit::Ok }
+    found.conclusion.into()
 }

@@ -104,7 +104,9 @@ fn an_interrupted_load_tells_what_was_done() {
     let output = load.finish();
     assert!(begin.elapsed() < Duration::from_secs(10));
     output.exits(130);
-    let sent = output.json()["sent_bytes"].as_u64().unwrap();
+    let document = output.json();
+    assert_eq!(document["conclusion"], "INTERRUPTED");
+    let sent = document["sent_bytes"].as_u64().unwrap();
     assert!(sent > 0);
     assert!(sink.end().contains(&format!("{sent} B received")));
 }

@@ -145,6 +145,18 @@ fn faults_on_a_wire_are_found_in_the_order_in_which_they_come() {
     assert!(page.lines().any(|own| own == line), "{page}");
 }
 
+/// Oracle: the exit code of an interruption, and its word.
+#[test]
+fn a_watch_that_ends_early_says_so() {
+    let Some(bed) = Bed::new("early") else { return };
+    let mut child = bed.watch("--for 60s --json");
+    started(&mut child);
+    signal(child.id(), "-INT");
+    let ended = child.finish();
+    ended.exits(130);
+    assert_eq!(ended.json()["conclusion"], "INTERRUPTED");
+}
+
 /// Watches traffic without faults; memory must not grow once learning has ended.
 fn quiet(bed: &Bed, seconds: i64) {
     let mut child = bed.watch("--learn 5s --json");

@@ -6,9 +6,10 @@ use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::Mutex;
 use std::sync::PoisonError;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant as WallInstant;
 
+use rtether::verdict::Conclusion;
 use rtether_live::clock::Clock;
 use rtether_live::confine::{Confined, Confinement, confine};
 use rtether_live::load::client::{self, End, Flood, Transfer};
@@ -170,6 +171,8 @@ pub struct Outcome {
     pub floods: Vec<Flood>,
     /// Why connections ended early.
     pub failures: Vec<String>,
+    /// Whether the user ended it.
+    pub is_interrupted: bool,
 }
 
 /// Largest number of failures kept; more add no information.
@@ -225,6 +228,7 @@ pub fn load(
         parts: found.parts,
         floods: found.floods,
         failures: found.failures,
+        is_interrupted: stop.load(Ordering::Relaxed),
     })
 }
 
@@ -415,6 +419,18 @@ pub struct Totals {
 }
 
 impl Outcome {
+    /// Returns the verdict: whether the load was there.
+    pub fn conclusion(&self) -> Conclusion {
+        let totals = self.totals();
+        if self.is_interrupted {
+            Conclusion::Interrupted
+        } else if !self.failures.is_empty() {
+            Conclusion::Unmeasured
+        } else {
+            Conclusion::meets((totals.up + totals.down > 0).then_some(true))
+        }
+    }
+
     /// Adds everything up.
     pub fn totals(&self) -> Totals {
         let mut totals = Totals { received: Some(0), ..Totals::default() };

@@ -39,13 +39,14 @@ impl Render for Outcome {
 /// Returns the outcome in a few lines.
 fn text(outcome: &Outcome) -> String {
     let (options, totals) = (&outcome.options, outcome.totals());
-    let mut text = format!(
-        "{} to {}, {}, {}\n",
+    let said = format!(
+        "{} to {}, {}, {}",
         options.kind.name(),
         options.target,
         plural(usize::try_from(options.connections).unwrap_or(0), "connection"),
         time(outcome.elapsed)
     );
+    let mut text = outcome.conclusion().sentence(&said) + "\n";
     for (name, octets) in [("to the sink", totals.up), ("from the sink", totals.down)] {
         if octets > 0 {
             let rate = megabits(outcome.rate(octets));
@@ -135,6 +136,7 @@ fn json(outcome: &Outcome) -> String {
     let options = &outcome.options;
     let mut document = json!({
         "schema": "rtether.load/1",
+        "conclusion": outcome.conclusion().word(),
         "kind": options.kind.name(),
         "target": options.target,
         "connections": options.connections,

@@ -47,6 +47,8 @@ pub struct Outcome {
     pub span: i64,
     /// Whether it is still learning which stream is which flow.
     pub is_learning: bool,
+    /// Whether it was interrupted before its planned end.
+    pub is_partial: bool,
 }
 
 impl Outcome {
@@ -79,6 +81,7 @@ impl Outcome {
             flows: planned.chain(strangers).collect(),
             span: watch.begin.map_or(0, |begin| watch.now.saturating_sub(begin)),
             is_learning: watch.learner.is_some(),
+            is_partial: false,
         }
     }
 
@@ -89,6 +92,9 @@ impl Outcome {
 
     /// Returns the verdict: failed if anything deviates, no answer without a frame.
     pub fn conclusion(&self) -> Conclusion {
+        if self.is_partial {
+            return Conclusion::Interrupted;
+        }
         Conclusion::meets((self.counts.frames > 0).then(|| !self.deviates()))
     }
 

@@ -153,7 +153,10 @@ pub(crate) fn run(arguments: &LoadArgs) -> Exit {
     if printed != Exit::Ok {
         return printed;
     }
-    conclude(&outcome, stop.load(Ordering::Relaxed))
+    if let Some(why) = outcome.failures.first().filter(|_| !outcome.is_interrupted) {
+        return terminal::fail(&format!("a connection ended early: {why}"));
+    }
+    outcome.conclusion().into()
 }
 
 fn options(arguments: &LoadArgs) -> LoadOptions {
@@ -206,19 +209,6 @@ fn watched(options: &LoadOptions, stop: &AtomicBool) -> Result<Outcome, LoadErro
     match outcome {
         Ok(outcome) => outcome,
         Err(panic) => std::panic::resume_unwind(panic),
-    }
-}
-
-fn conclude(outcome: &Outcome, is_interrupted: bool) -> Exit {
-    let totals = outcome.totals();
-    if is_interrupted {
-        Exit::Interrupted
-    } else if let Some(why) = outcome.failures.first() {
-        terminal::fail(&format!("a connection ended early: {why}"))
-    } else if totals.up + totals.down == 0 {
-        Exit::NoAnswer
-    } else {
-        Exit::Ok
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Args;
 use rtether::report::format::Format;
-use rtether::watch::{Alert, Outcome, Settings};
+use rtether::watch::{Alert, Settings};
 use rtether_testbed::{Duration, WatchOptions};
 
 use super::confine::{self, ConfineArgs};
@@ -80,7 +80,12 @@ pub(crate) fn run(arguments: &WatchArgs) -> Exit {
     let ready = |at: &str| terminal::remark(&format!("watching {at}; Ctrl-C ends it"));
     let mut tell = |alert: &Alert| show(alert, arguments.format.format(), &stop);
     match rtether_testbed::watch(plan, &options, &stop, ready, &mut tell) {
-        Ok(outcome) => conclude(&outcome, arguments, &stop),
+        Ok(mut outcome) => {
+            // Without `--for`, Ctrl-C is its end.
+            outcome.is_partial = arguments.duration.is_some() && stop.load(Ordering::Relaxed);
+            let printed = arguments.format.print(&outcome);
+            if printed == Exit::Ok { outcome.conclusion().into() } else { printed }
+        }
         Err(error) => refuse(&error),
     }
 }
@@ -99,16 +104,5 @@ fn show(alert: &Alert, format: Format, stop: &AtomicBool) {
     } else if terminal::print(&line) != Exit::Ok || terminal::is_open().is_err() {
         // Nobody reads any more.
         stop.store(true, Ordering::Relaxed);
-    }
-}
-
-fn conclude(outcome: &Outcome, arguments: &WatchArgs, stop: &AtomicBool) -> Exit {
-    let printed = arguments.format.print(outcome);
-    if printed != Exit::Ok {
-        printed
-    } else if arguments.duration.is_some() && stop.load(Ordering::Relaxed) {
-        Exit::Interrupted
-    } else {
-        outcome.conclusion().into()
     }
 }
