@@ -149,6 +149,20 @@ impl Case {
         Some(Self { plant, config: self.config, ..*self })
     }
 
+    /// Returns the case with flows that keep a gap.
+    fn spaced(&self) -> Self {
+        let mut plant = self.plant.clone();
+        let mut dice = Dice::new(!self.number);
+        for flow in &mut plant.flows {
+            let gap = Duration::from_us(dice.pick(&[50, 400, 2_000]));
+            flow.gap = dice.chance(60).then_some(gap);
+            if flow.obstacle_to_gap(&plant.network).is_some() {
+                flow.gap = None;
+            }
+        }
+        Self { plant, config: self.config, ..*self }
+    }
+
     /// Returns the case with its periodic flows in step, in groups of different lengths; their ends
     /// differ by `apart` picoseconds.
     fn in_step(&self, apart: i64) -> Self {
@@ -577,4 +591,20 @@ fn has_vlans(plant: &Plant) -> bool {
             .any(|port| port.vlan != rtether_model::network::PortVlan::Transparent),
     };
     plant.network.nodes.iter().any(is_aware)
+}
+
+/// Oracle: the program of before. What changes the figure belongs under "Results may change" in
+/// CHANGELOG.
+#[test]
+fn random_plants_do_what_they_did() {
+    let mut trajectories = Fingerprint::default();
+    for number in 0..500 {
+        let case = Case::new(number);
+        let more =
+            [case.in_two_networks(), Some(case.policed()), case.resolving(), Some(case.spaced())];
+        for case in [Some(case)].into_iter().chain(more).flatten() {
+            case.run(&mut trajectories);
+        }
+    }
+    assert_eq!(trajectories.value(), 0xcbf2_6dad_4f74_622c, "{:#x}", trajectories.value());
 }
