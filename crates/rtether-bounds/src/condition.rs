@@ -180,7 +180,7 @@ impl Places {
             ServerKind::Stack { .. }
             | ServerKind::Router(_)
             | ServerKind::Tasks { .. }
-            | ServerKind::Spacer(_)
+            | ServerKind::Gap(_)
             | ServerKind::Smoother(_) => None,
         };
         let own: Vec<u32> = at_node

@@ -151,7 +151,7 @@ fn check_places(plant: &Plant) -> Result<bool, DiameterObstacle> {
             | Discipline::Preemptive
             | Discipline::Receive(_)
             | Discipline::Driver(_)
-            | Discipline::Spacer
+            | Discipline::Gap
             | Discipline::Smoother(_) => {
                 return Err(DiameterObstacle::Discipline(place(server, visit)));
             }

@@ -10,12 +10,9 @@
 mod acknowledgements;
 mod discovery;
 mod end_station;
-mod ingress;
 mod link;
+mod mechanism;
 mod mirror;
-mod redundancy;
-mod resolution;
-mod spacer;
 
 use alloc::collections::BTreeSet;
 use alloc::vec;
@@ -39,11 +36,10 @@ use crate::index::NONE;
 use crate::output_limit::{Limit, Limiter};
 use crate::passage::Policer;
 use crate::plant::{Gap, Plant, Server, ServerKind, Stream, Visit};
-use crate::servers::{Sites, spacers};
+use crate::servers::{Sites, gaps};
 use crate::source::{Source, add};
 use crate::stack::{Service, service};
-use ingress::Split;
-use resolution::is_exchange;
+use mechanism::{Split, is_exchange};
 
 /// Routes of a network and numbers for its places; independent of flows but for their gaps.
 #[derive(Debug)]
@@ -52,7 +48,7 @@ pub(crate) struct Atlas {
     sites: Sites,
     servers: Vec<Server>,
     /// By flow: where its talker keeps its gap; [`NONE`] without one, as behind the end.
-    spacers: Vec<u32>,
+    gaps: Vec<u32>,
     /// How long stations hold packets for an address.
     resolutions: Vec<Resolution>,
 }
@@ -68,8 +64,8 @@ impl Atlas {
         let routing = Routing::new(network);
         let mut servers = Vec::new();
         let sites = Sites::new(network, &routing, &mut servers);
-        let spacers = spacers(network, flows, &mut servers);
-        Self { routing, sites, servers, spacers, resolutions: Vec::new() }
+        let gaps = gaps(network, flows, &mut servers);
+        Self { routing, sites, servers, gaps, resolutions: Vec::new() }
     }
 
     /// Follows flows of the network, numbered from zero, and returns their visits; sources and
@@ -101,7 +97,7 @@ impl Atlas {
             in_flight: 0,
             exceeded: unproved.exceeded,
             resolutions: &self.resolutions,
-            spacers: &self.spacers,
+            gaps: &self.gaps,
             branches: 0,
             first_branch: 0,
             budget: 0,
@@ -222,7 +218,7 @@ struct Walker<'a> {
     exceeded: &'a [Policer],
     resolutions: &'a [Resolution],
     /// Where talkers keep the gaps of flows.
-    spacers: &'a [u32],
+    gaps: &'a [u32],
     /// Last number of a branch, and that of the packet handed to its station.
     branches: u32,
     first_branch: u32,
@@ -423,16 +419,8 @@ impl Walker<'_> {
                 deliveries.extend(is_somewhere.then_some((way.from, token)));
                 return Ok(deliveries);
             }
-            self.resolve(way, &mut token);
-            self.keep_gap(way, &mut token);
         }
-        let queue = self.pass_smoother(station, way, &mut token);
-        let mut under_way = Vec::new();
-        if let Some(redundancy) = station.redundancy {
-            self.send_by_both(way.from, redundancy, &token, &mut under_way)?;
-        } else {
-            self.emit(PortId::first(way.from), queue, token, &mut under_way)?;
-        }
+        let mut under_way = self.descend(station, way, token)?;
         while let Some((port, token)) = under_way.pop() {
             self.arrive(port, way, to, token, &mut under_way, &mut deliveries)?;
         }

@@ -1,5 +1,5 @@
 //! How long stations hold packets for the address of a neighbor, as far as it is known
-//! ([`crate::resolution`]).
+//! ([`crate::arp`]).
 
 use rtether_model::network::{Network, NodeId, Vid};
 

@@ -40,7 +40,7 @@
 //!   release; bulk packets under a detector that may report congestion again and again; strict
 //!   transmit queues below a smoother; mode `rtether` above transmit queues that reorder.
 //! - Where stations resolve addresses, packets may be held for as long as a request and its reply
-//!   are proved to take (`resolution`). Without such a proof flows to that neighbor have no bound.
+//!   are proved to take (`arp`). Without such a proof flows to that neighbor have no bound.
 //! - Where flows ask for channels, they are bounded as if all of them were granted, with what
 //!   stations and manager send each other (`messages`).
 //! - Messages over TCP have a bound if all of them are proved to leave at once and none is sent
@@ -73,9 +73,9 @@
 //! a place is exactly full, with rates as exact fractions, `fraction`), `discipline` what each way
 //! to choose the next packet makes of it (one file each, its theorem and proof at the head),
 //! `evaluate` asks it for one server, `classify` and `station` do the same for end nodes with tasks
-//! and layers, `policing` for the rules of switches, with the proof of which policers are kept,
-//! `resolution` how long packets are held for an address (`held`), `expand::redundancy` makes a
-//! stream of each copy in two networks, with the proof, `messages` what stations and the manager of
+//! and layers, `expand::mechanism` for what holds, drops or copies a frame on its way, one file each:
+//! `arp` with the proof of how long packets are held for an address (`held`), `ingress` with that of
+//! which policers are kept, `redundancy` makes a stream of each copy in two networks, `messages` what stations and the manager of
 //! channels send each other, `whole` analyzes a plant from the beginning, `output_limit` tells what
 //! these let through, `prompt` proves when messages over TCP leave at once and which
 //! acknowledgements go alone (`connection`), `offset` which of these no message meets, `components`
@@ -100,6 +100,7 @@ extern crate std;
 
 mod access;
 mod analysis;
+mod arp;
 mod classify;
 mod components;
 mod composition;
@@ -117,6 +118,7 @@ mod gap;
 mod held;
 mod incremental;
 mod index;
+mod ingress;
 mod inherit;
 mod memory;
 mod messages;
@@ -124,10 +126,8 @@ mod offset;
 mod output_limit;
 mod passage;
 mod plant;
-mod policing;
 mod prompt;
 mod report;
-mod resolution;
 mod servers;
 mod service_curve;
 mod solution;

@@ -113,7 +113,7 @@ pub(crate) fn stores(
             kind @ (ServerKind::Stack { .. }
             | ServerKind::Router(_)
             | ServerKind::Tasks { .. }
-            | ServerKind::Spacer(_)
+            | ServerKind::Gap(_)
             | ServerKind::Smoother(_)) => {
                 finder.inside.entry(node_of(kind)).or_default().push((kind, index));
             }
@@ -145,7 +145,7 @@ pub(crate) const fn node_of(kind: ServerKind) -> NodeId {
         ServerKind::Stack { node, .. } | ServerKind::Router(node) | ServerKind::Tasks { node } => {
             node
         }
-        ServerKind::Spacer(node) => node,
+        ServerKind::Gap(node) => node,
     }
 }
 
@@ -376,10 +376,10 @@ impl Finder<'_> {
 
     /// Adds what holds frames of flows with a gap.
     fn gaps(&mut self, flows: &[Flow]) {
-        let spacers = self.inside.values().flatten();
-        let spacers = spacers.filter(|(kind, _)| matches!(kind, ServerKind::Spacer(_)));
-        let spacers: Vec<u32> = spacers.map(|(_, server)| *server).collect();
-        for server in spacers {
+        let gaps = self.inside.values().flatten();
+        let gaps = gaps.filter(|(kind, _)| matches!(kind, ServerKind::Gap(_)));
+        let gaps: Vec<u32> = gaps.map(|(_, server)| *server).collect();
+        for server in gaps {
             let first = self.plant.members.of(server).first();
             let flow = first.map(|&visit| self.plant.visits[visit as usize].flow);
             let Some(flow) = flow.filter(|&flow| (flow as usize) < flows.len()) else {

@@ -32,7 +32,7 @@
 //! A smoother that forgives debt guarantees nothing.
 //!
 //! **Policers.** Conforming frames of all flows of a policer that holds `B` octets and gains `R` have at
-//! most `B + R t` octets in any window of length `t` ([`crate::policing`]). With steps of the longest
+//! most `B + R t` octets in any window of length `t` ([`crate::ingress`]). With steps of the longest
 //! frame `A` every `P <= A / R`, rounded down, and the jitter `J >= B P / A` the staircase
 //! `A (floor((t + J) / P) + 1) >= A (t + J) / P` is above it. Frames of one size `s` that are alone are
 //! at most `floor((B + R t) / s)`, a staircase of single frames every `P <= s / R` with the jitter
@@ -87,7 +87,7 @@ pub(crate) enum Limiter {
     /// A policer of a switch.
     Policer,
     /// The gap of a flow.
-    Spacer,
+    Gap,
     /// The address table of a switch, on the copies that it floods of a connection.
     Table,
 }
@@ -212,15 +212,15 @@ impl Limit {
         Self { is_timer: true, ..Self::spaced(distance) }
     }
 
-    /// Returns the limit of the gap of a flow (`discipline::spacer`).
-    pub(crate) const fn of_spacer(gap: i64) -> Self {
-        Self { by: Limiter::Spacer, ..Self::timed(gap) }
+    /// Returns the limit of the gap of a flow (`discipline::gap`).
+    pub(crate) const fn of_gap(gap: i64) -> Self {
+        Self { by: Limiter::Gap, ..Self::timed(gap) }
     }
 
-    /// Returns whether the releases of a flow behind its spacer are below the limit at any time.
+    /// Returns whether the releases of a flow behind its gap are below the limit at any time.
     const fn is_above(&self, drift: i64, load: &Load) -> bool {
         let is_sparser = load.burst <= 1 && load.period >= self.period;
-        matches!(self.by, Limiter::Spacer) && is_sparser && load.jitter <= drift
+        matches!(self.by, Limiter::Gap) && is_sparser && load.jitter <= drift
     }
 
     /// Returns the limit of a smoother on bulk packets between two sizes of IP datagrams; `None` if

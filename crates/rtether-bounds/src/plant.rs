@@ -61,7 +61,7 @@ pub(crate) enum ServerKind {
     /// Processor of the application tasks of a station.
     Tasks { node: NodeId },
     /// What keeps the gap of one flow of a station: packets leave when their service begins.
-    Spacer(NodeId),
+    Gap(NodeId),
     /// Smoother above the port of a station: packets wait for credits there, and then at the port.
     Smoother(PortId),
 }

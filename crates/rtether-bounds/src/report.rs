@@ -71,7 +71,7 @@ pub(crate) fn report(
                 let segment = Segment::Application;
                 stacks.push(load.processor(plant, node, segment, &mut loads));
             }
-            ServerKind::Smoother(_) | ServerKind::Spacer(_) => {}
+            ServerKind::Smoother(_) | ServerKind::Gap(_) => {}
         }
     }
     let found = (&*ports, &*stacks);
@@ -184,7 +184,7 @@ fn open_flows(plant: &Plant) -> Vec<OpenFlow> {
             }
             // It stands in front of the port.
             (FlowLimit::Line, Limiter::Policer) => *known = FlowLimit::Policer(node(visit)),
-            (FlowLimit::Line | FlowLimit::Stack(_), Limiter::Spacer) => {
+            (FlowLimit::Line | FlowLimit::Stack(_), Limiter::Gap) => {
                 *known = FlowLimit::Gap(node(before));
             }
             (FlowLimit::Line, Limiter::Stack) => *known = FlowLimit::Stack(node(before)),
@@ -320,9 +320,7 @@ pub(crate) fn place(server: &Server, visit: &Visit) -> Place {
         ServerKind::Station(port) | ServerKind::Smoother(port) => {
             Place { segment: Segment::DriverQueue, port }
         }
-        ServerKind::Spacer(node) => {
-            Place { segment: Segment::TalkerStack, port: PortId::first(node) }
-        }
+        ServerKind::Gap(node) => Place { segment: Segment::TalkerStack, port: PortId::first(node) },
         ServerKind::Router(node) => {
             Place { segment: Segment::SwitchLatency, port: PortId::first(node) }
         }

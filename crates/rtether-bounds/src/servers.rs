@@ -202,14 +202,14 @@ fn add_station(node: NodeId, station: &EndStation, servers: &mut Vec<Server>) ->
     found
 }
 
-/// Adds the spacers of flows with a gap; returns them by flow.
-pub(crate) fn spacers(network: &Network, flows: &[Flow], servers: &mut Vec<Server>) -> Vec<u32> {
-    let spacers = flows.iter().map(|flow| {
-        let kind = ServerKind::Spacer(flow.talker);
+/// Adds the places where flows keep their gap; returns them by flow.
+pub(crate) fn gaps(network: &Network, flows: &[Flow], servers: &mut Vec<Server>) -> Vec<u32> {
+    let gaps = flows.iter().map(|flow| {
+        let kind = ServerKind::Gap(flow.talker);
         let is_kept = flow.kept_gap(network).is_some();
-        if is_kept { add(servers, inside(kind, true, Discipline::Spacer)) } else { NONE }
+        if is_kept { add(servers, inside(kind, true, Discipline::Gap)) } else { NONE }
     });
-    spacers.collect()
+    gaps.collect()
 }
 
 /// Adds the smoother above the port of a station that has one.

@@ -5,18 +5,18 @@ use alloc::vec::Vec;
 use rtether_model::flow::Flow;
 use rtether_model::network::Network;
 
+use crate::arp;
 use crate::expand::Atlas;
 use crate::messages::with_messages;
 use crate::plant::Plant;
 use crate::prompt::solve_promptly;
-use crate::resolution;
 use crate::solution::{Solution, Stage};
 
 /// Follows the flows of a network and solves the plant; also returns the stages of the last search.
 pub(crate) fn solve_anew(network: &Network, flows: &[Flow]) -> (Atlas, Plant, Vec<Stage>) {
     let mut atlas = Atlas::new(network, flows);
     let (plant, stages) = if network.resolves_addresses() {
-        resolution::solve(&mut atlas, network, flows)
+        arp::solve(&mut atlas, network, flows)
     } else if let Some(with) = with_messages(network, flows) {
         let plant = Plant::complete(atlas.follow(network, &with), network, &with);
         let (mut plant, stages) = solve_promptly(plant, &atlas, network, &with, None);

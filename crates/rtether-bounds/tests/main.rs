@@ -4,12 +4,12 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 #![allow(clippy::print_stdout, reason = "figures, and what repeats a failure")]
 
+mod arp;
 mod connections;
 mod copies;
 mod exchanges;
+mod gaps;
 mod layers;
 mod limited;
 mod policed;
-mod resolution;
-mod spacers;
 mod worked;

@@ -167,7 +167,7 @@ flows:
                     );
                 }
                 None => {
-                    eprintln!("{frames} frames emulated, not all of them recorded for a replay")
+                    eprintln!("{frames} frames emulated, not all of them recorded for a replay");
                 }
             }
         }

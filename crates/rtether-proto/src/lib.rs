@@ -17,15 +17,13 @@
 //! says which queue sends, when to ask again, or that no frame waits. Ports of simulated and
 //! emulated switches host it, and the transmit queues of stations.
 //!
-//! `spacer` keeps the gap of a flow.
-//!
-//! `arp` is address resolution: the table of a station, and the packets that wait for an address.
+//! `mechanism` is what may hold, drop, mark or copy a frame between two queues, one file for each and
+//! one contract: `gap` keeps the gap of a flow; `arp` is address resolution, the table of a station
+//! and the packets that wait for an address; `ingress` is what a switch port does with frames that
+//! arrive, rules that mark and police them with the conditions of the classifier in end nodes.
 //!
 //! `admission` is the request for a channel: the manager of a switch with its table, and the side
 //! of stations.
-//!
-//! `ingress` is what a switch port does with frames that arrive: rules that mark and police them,
-//! with the conditions of the classifier in end nodes.
 //!
 //! `egress` composes smoother, transmit queues, rings and detector of one port: the only place that
 //! decides the path of a frame from stack to port, hosted by the simulator and by drivers; it can
@@ -51,12 +49,10 @@ extern crate std;
 
 pub mod access;
 pub mod admission;
-pub mod arp;
 pub mod egress;
 pub mod endnode;
-pub mod ingress;
 pub mod load;
+pub mod mechanism;
 pub mod port;
 pub mod probe;
 pub mod smoother;
-pub mod spacer;

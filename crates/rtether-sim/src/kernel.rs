@@ -8,7 +8,6 @@
 
 mod access;
 mod admission;
-mod arp;
 mod build;
 mod bulk;
 mod classify;
@@ -20,13 +19,12 @@ mod fragments;
 mod invariants;
 mod layer;
 mod loss;
+mod mechanism;
 mod media;
 mod mirror;
 mod port;
 mod publication;
-mod redundancy;
 mod router;
-mod spacing;
 mod station;
 mod summation;
 mod switch;
@@ -41,13 +39,13 @@ use rtether_model::route::Routing;
 
 use crate::admission::AdmissionState;
 use crate::agenda::Agenda;
-use crate::arp::ArpState;
 use crate::bulk::BulkFlow;
 use crate::config::Config;
 use crate::conversation::Conversation;
 use crate::flow::{Carrier, FlowState};
 use crate::fragments::{FragmentedFlow, Reassembly};
 use crate::layer::LayerState;
+use crate::mechanism::Mechanism;
 use crate::observe::{NoObserver, Observer, PacketInfo};
 use crate::packet::{ARP, GROUP, MIRRORED, Packet, Pool, REVERSE, TAGGED};
 use crate::port::{Port, PortRest};
@@ -55,12 +53,10 @@ use crate::publication::{Message, Publications};
 use crate::queues::EgressQueues;
 use crate::servers::StackState;
 use crate::shared::{Attachment, Shared};
-use crate::spacing::Spacing;
 use crate::station::Station;
 use crate::stats::StreamStats;
 use crate::switch::{Forwarding, SwitchState};
 use crate::visitor::Visitor;
-use redundancy::Double;
 
 /// What a timer slot is for. Slots are laid out in this order, which is the order of simultaneous
 /// events: a port that becomes free chooses last, so that all frames of the same picosecond take
@@ -83,10 +79,8 @@ enum Action {
     Router(u32),
     /// A timer of a station's tasks or layer is due: station.
     Layer(u32),
-    /// A request for an address has not been answered: station.
-    Arp(u32),
-    /// A frame has been held for the gap of its flow: its spacing.
-    Spacing(u32),
+    /// A mechanism of a station has something to do with what it holds: mechanism.
+    Mechanism(u32),
     /// A message about a channel has not been answered, or a flow with one ends.
     Admission,
     /// A listener's application replies: flow.
@@ -130,12 +124,8 @@ pub struct Simulation {
     stacks: Vec<StackState>,
     /// Only for stations with tasks or a layer.
     layers: Vec<LayerState>,
-    /// By station; empty unless one of them resolves addresses.
-    arp: Vec<ArpState>,
-    /// Of flows with a gap, in their order.
-    spacings: Vec<Spacing>,
-    /// Of stations in two networks, in their order.
-    doubles: Vec<Double>,
+    /// By station, level and flow.
+    mechanisms: Vec<Mechanism>,
     /// If flows ask for channels.
     admission: Option<Box<AdmissionState>>,
     /// How often its manager had divided the deadlines when ports were told.
@@ -201,8 +191,7 @@ impl Simulation {
                 Action::Stack(station, server) => self.complete_service(station, server, observer),
                 Action::Router(switch) => self.complete_routing(switch, observer),
                 Action::Layer(station) => self.layer_timeout(station, observer),
-                Action::Arp(station) => self.wake_arp(station, observer),
-                Action::Spacing(number) => self.end_gap(number, observer),
+                Action::Mechanism(number) => self.wake_mechanism(number, observer),
                 Action::Admission => self.wake_admission(observer),
                 Action::Reply(flow) => self.send_due_answer(flow, observer),
                 Action::TcpSender(bulk) => self.wake_sender(bulk, observer),

@@ -6,6 +6,7 @@
 use rtether_model::network::NodeId;
 use rtether_model::record::NodeRecord;
 
+use crate::mechanism::Level;
 use crate::packet::NONE;
 
 /// The state of an end station that every packet needs, in one cache line. The stack is stored
@@ -16,9 +17,8 @@ pub(crate) struct Station {
     port: u32,
     layer: u32,
     servers: u8,
-    resolves: bool,
-    spaces: bool,
-    is_double: bool,
+    /// A bit for each [`Level`] at which it has a mechanism.
+    mechanisms: u8,
     released: u64,
     delivered: u64,
     arrived: u64,
@@ -37,9 +37,7 @@ impl Station {
             port: port.unwrap_or(NONE),
             layer: layer.unwrap_or(NONE),
             servers,
-            resolves: false,
-            spaces: false,
-            is_double: false,
+            mechanisms: 0,
             released: 0,
             delivered: 0,
             arrived: 0,
@@ -73,43 +71,21 @@ impl Station {
         self.servers
     }
 
-    /// Returns whether it resolves addresses before it sends packets.
+    /// Returns whether packets pass any mechanism between stack and port.
     #[inline]
-    pub(crate) const fn resolves(&self) -> bool {
-        self.resolves
+    pub(crate) const fn has_mechanisms(&self) -> bool {
+        self.mechanisms != 0
     }
 
-    /// Lets it resolve addresses.
-    pub(crate) const fn resolve(&mut self) {
-        self.resolves = true;
-    }
-
-    /// Returns whether it keeps the gap of a flow.
+    /// Returns whether packets pass a mechanism at a level.
     #[inline]
-    pub(crate) const fn spaces(&self) -> bool {
-        self.spaces
+    pub(crate) const fn has(&self, level: Level) -> bool {
+        self.mechanisms & level.bit() != 0
     }
 
-    /// Lets it keep the gap of a flow.
-    pub(crate) const fn space(&mut self) {
-        self.spaces = true;
-    }
-
-    /// Returns whether it keeps gaps or is in two networks.
-    #[inline]
-    pub(crate) const fn spaces_or_doubles(&self) -> bool {
-        self.spaces | self.is_double
-    }
-
-    /// Returns whether it is in two networks.
-    #[inline]
-    pub(crate) const fn is_double(&self) -> bool {
-        self.is_double
-    }
-
-    /// Puts it in two networks.
-    pub(crate) const fn double(&mut self) {
-        self.is_double = true;
+    /// Lets packets pass a mechanism at a level.
+    pub(crate) const fn add(&mut self, level: Level) {
+        self.mechanisms |= level.bit();
     }
 
     /// Counts a packet released by its applications.

@@ -13,7 +13,8 @@ use rtether_model::quantity::{Bytes, Instant};
 use rtether_model::record::{IngressRecord, NodeRecord};
 use rtether_model::route::Routing;
 use rtether_proto::endnode::ConfigError;
-use rtether_proto::ingress::{Arrival, Ingress, Treatment};
+use rtether_proto::mechanism::Offer;
+use rtether_proto::mechanism::ingress::{Arrival, Ingress};
 
 use crate::packet::{CORRUPTED, GROUP, NONE, Packet, REVERSE, TAGGED};
 use crate::random::Draw;
@@ -408,11 +409,11 @@ impl SwitchState {
     }
 
     /// Applies the rules of port `ingress` to a frame that it has taken in.
-    pub(crate) fn treat(&mut self, ingress: u32, now: i64, frame: &Arrival) -> Treatment {
+    pub(crate) fn treat(&mut self, ingress: u32, now: i64, frame: &Arrival) -> Offer {
         let port = (ingress - self.first_port) as usize;
-        let treatment = self.ingress[port].take(Instant::from_ps(now), frame);
-        self.policed += u64::from(treatment == Treatment::Drop);
-        treatment
+        let offer = self.ingress[port].offer(Instant::from_ps(now), frame);
+        self.policed += u64::from(offer == Offer::Drop);
+        offer
     }
 
     /// Sets the priority of an untagged frame and returns the VLAN it belongs to; `None` if its

@@ -7,11 +7,11 @@ mod credit;
 pub(crate) mod deadline;
 mod deficit;
 pub(crate) mod driver;
+mod gap;
 mod port;
 pub(crate) mod receive;
 mod round_robin;
 pub(crate) mod smoother;
-mod spacer;
 mod strict;
 
 use alloc::boxed::Box;
@@ -53,7 +53,7 @@ pub(crate) enum Discipline {
     /// Transmit queues and ring of an end station.
     Driver(Box<Driver>),
     /// The gap of a flow.
-    Spacer,
+    Gap,
     /// Credits of a smoother.
     Smoother(Box<Pace>),
 }
@@ -87,7 +87,7 @@ impl Discipline {
             Self::Preemptive => receive::preemptive(port, queue),
             Self::Receive(queues) => queues.waits(port, queue),
             Self::Driver(driver) => driver.waits(port, queue),
-            Self::Spacer => spacer::waits(port, queue),
+            Self::Gap => gap::waits(port, queue),
             Self::Smoother(pace) => pace.waits(port, queue),
         }
     }
@@ -103,7 +103,7 @@ impl Discipline {
             | Self::Preemptive => false,
             Self::Receive(queues) => queues.pauses(),
             Self::Driver(driver) => driver.pauses(),
-            Self::Access(_) | Self::Credit(_) | Self::Spacer | Self::Smoother(_) => true,
+            Self::Access(_) | Self::Credit(_) | Self::Gap | Self::Smoother(_) => true,
         }
     }
 

@@ -5,7 +5,7 @@ use rtether_model::flow::{Flow, Traffic};
 use rtether_model::network::{EndStation, NodeId, PortId};
 
 use super::link::transmission;
-use super::resolution::is_exchange;
+use super::mechanism::is_exchange;
 use super::{Token, Walker};
 use crate::analysis::{LayerPart, Reason};
 use crate::classify::{Level, Way};

@@ -114,7 +114,9 @@ fn repeat_all<T: Send>(
     let why = stopped.as_ref().map(|(_, error)| match error {
         ReproduceError::Interrupted => Conclusion::Interrupted,
         ReproduceError::Machine(_) => Conclusion::Unmeasured,
-        _ => Conclusion::NoAnswer,
+        ReproduceError::Unknown { .. }
+        | ReproduceError::NotYet { .. }
+        | ReproduceError::Scenario(_) => Conclusion::NoAnswer,
     });
     let printed = show(&shown(&found, why), arguments);
     let Some((id, error)) = stopped else {

@@ -3,7 +3,7 @@
 use rtether_model::ingress::{Exceed, IngressRule, Police};
 use rtether_model::network::{NodeId, NodeKind};
 use rtether_model::quantity::Bytes;
-use rtether_proto::ingress::Ingress;
+use rtether_proto::mechanism::ingress::Ingress;
 
 use super::flows::station;
 use super::links::head;

@@ -1,7 +1,6 @@
 //! Builds a simulation: numbers of nodes, ports and streams, timer slots, tables.
 
 mod admission;
-mod arp;
 mod media;
 mod ports;
 mod publications;
@@ -17,7 +16,7 @@ use rtether_model::network::{Network, NodeId, NodeKind, PortId};
 use rtether_model::quantity::{BitRate, Bytes};
 use rtether_model::route::Routing;
 
-use super::{Action, Simulation};
+use super::{Action, Simulation, mechanism};
 use crate::agenda::Agenda;
 use crate::config::Config;
 use crate::conversation::{LISTENER, TALKER};
@@ -110,7 +109,7 @@ impl Simulation {
         let mut ports = build_ports(network, &routing, &numbers, config)?;
         let media = build_media(network, &routing, &numbers, config)?;
         let mut flow_list = flows.to_vec();
-        let arp = arp::add(network, &routing, &mut flow_list)?;
+        let tables = mechanism::resolving(network, &routing, &mut flow_list)?;
         let admission = admission::add(network, &numbers, &mut flow_list)?;
         for (number, attachment) in (0u32..).zip(&media.attachments) {
             ports.hot[attachment.port() as usize].attach(number);
@@ -125,9 +124,7 @@ impl Simulation {
             stations,
             stacks,
             layers,
-            arp,
-            spacings: Vec::new(),
-            doubles: Vec::new(),
+            mechanisms: Vec::new(),
             admission,
             divisions: 0,
             routing,
@@ -160,11 +157,9 @@ impl Simulation {
             switches.for_each(SwitchState::look_at_streams);
         }
         simulation.add_publications(flows)?;
-        simulation.open_for_requests();
+        simulation.add_mechanisms(tables);
         simulation.open_for_messages();
         simulation.divide_deadlines();
-        simulation.space_flows();
-        simulation.double_stations();
         simulation.group_releases();
         simulation.give_slots()?;
         simulation.set_first_times();
@@ -308,11 +303,11 @@ impl Simulation {
                 self.layers[layer as usize].set_slot(give(Action::Layer(index))?);
             }
         }
-        for (index, arp) in (0..).zip(&mut self.arp).filter(|(_, arp)| arp.resolves()) {
-            arp.set_slot(give(Action::Arp(index))?);
-        }
-        for (index, spacing) in numbered(self.spacings.len()).zip(&mut self.spacings) {
-            spacing.set_slot(give(Action::Spacing(index))?);
+        let mechanisms = numbered(self.mechanisms.len()).zip(&mut self.mechanisms);
+        let mut holding: Vec<_> = mechanisms.filter(|(_, own)| own.holds()).collect();
+        holding.sort_by_key(|(_, own)| own.timer_key());
+        for (index, mechanism) in holding {
+            mechanism.set_slot(give(Action::Mechanism(index))?);
         }
         if let Some(admission) = &mut self.admission {
             admission.set_slot(give(Action::Admission)?);

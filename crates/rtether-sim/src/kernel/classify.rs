@@ -7,7 +7,7 @@ use rtether_model::quantity::Bytes;
 use rtether_model::smoother::Rule;
 use rtether_model::wire::{self, Encapsulation};
 use rtether_proto::endnode::{FlowFrame, FrameKey, Tag};
-use rtether_proto::ingress::Arrival;
+use rtether_proto::mechanism::ingress::Arrival;
 use rtether_proto::smoother;
 
 use super::Simulation;

@@ -12,7 +12,6 @@ use rtether_proto::smoother::State;
 
 use super::Simulation;
 use crate::agenda::Agenda;
-use crate::arp::ArpState;
 use crate::packet::{COUNTED, NONE, PLACE_INDEX_BITS, TWIN};
 use crate::servers::StackState;
 use crate::station::Station;
@@ -187,16 +186,7 @@ impl Simulation {
                 layer.for_each_packet(|id| visit(id, self.stack_place(index, id)));
             }
         }
-        for (index, arp) in (0u32..).zip(&self.arp) {
-            for id in arp.waiting() {
-                visit(id, self.stack_place(index, id));
-            }
-        }
-        for spacing in &self.spacings {
-            for id in spacing.held(&self.pool) {
-                visit(id, self.stack_place(spacing.station(), id));
-            }
-        }
+        self.for_each_held(|station, id| visit(id, self.stack_place(station, id)));
         for flow in &self.flows {
             for id in flow.pending_answers(&self.pool) {
                 visit(id, None);
@@ -209,7 +199,6 @@ impl Simulation {
         let mut records = Vec::with_capacity(self.network.nodes.len());
         let (mut stations, mut switches) =
             ((0u32..).zip(self.stations.iter().zip(&self.stacks)), self.switches.iter());
-        let mut arp = self.arp.iter().map(ArpState::record);
         for (node, definition) in self.network.iter_nodes() {
             let mut record = empty(node);
             match definition.kind {
@@ -222,8 +211,6 @@ impl Simulation {
                 NodeKind::EndStation(_) => {
                     if let Some((number, (station, stack))) = stations.next() {
                         self.count_station(station, stack, &mut record);
-                        record.copied = self.sent_twice(number);
-                        record.arp = arp.next();
                         let admission = self.admission.as_ref();
                         record.admission = admission.and_then(|own| own.record(number));
                     }
@@ -234,10 +221,7 @@ impl Simulation {
         for shared in &self.shared {
             shared.count_in(&mut records);
         }
-        for own in &self.spacings {
-            let node = self.stations[own.station() as usize].node();
-            records[node.index()].in_stack += own.waiting();
-        }
+        self.count_mechanisms(&mut records);
         self.count_held(&mut records);
         records
     }

@@ -80,8 +80,7 @@ impl Simulation {
             | Action::Stack(..)
             | Action::Router(_)
             | Action::Layer(_)
-            | Action::Arp(_)
-            | Action::Spacing(_)
+            | Action::Mechanism(_)
             | Action::Admission
             | Action::Reply(_)
             | Action::TcpSender(_)

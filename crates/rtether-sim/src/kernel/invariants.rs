@@ -1,8 +1,8 @@
 //! Checks that no packet is lost or duplicated without being counted.
 
 use super::Simulation;
-use crate::arp::ArpState;
 use crate::conversation::Conversation;
+use crate::mechanism::Mechanism;
 use crate::packet::NONE;
 use crate::port::{Owner, Port};
 use crate::shared::Shared;
@@ -15,8 +15,9 @@ impl Simulation {
     /// port + delivered + filtered + discarded + dropped + dropped by the layer + in the stack and
     /// the layer + messages of ARP handled + packets held for an address, or dropped there. For
     /// each switch: arrived + copied = handed to ports + filtered + discarded + policed + held. For
-    /// each layer: the frames in its rings are those that its port queues or sends. For each queue
-    /// of a port: sent and dropped frames add up to those of the port.
+    /// each layer: the frames in its rings are those that its port queues or sends. For each
+    /// mechanism: offered = passed + released + dropped + held. For each queue of a port: sent and
+    /// dropped frames add up to those of the port.
     ///
     /// # Panics
     /// If an engine of a layer, a table of addresses, or the manager of channels finds its own books
@@ -27,7 +28,7 @@ impl Simulation {
         self.check_nodes()?;
         self.shared.iter().try_for_each(Shared::invariants)?;
         self.check_rings()?;
-        self.arp.iter().for_each(ArpState::invariants);
+        self.mechanisms.iter().try_for_each(Mechanism::invariants)?;
         self.admission.iter().for_each(|own| own.invariants());
         for (switch, number) in self.switches.iter().zip(0u32..) {
             let own = self

@@ -11,6 +11,7 @@ mod tests;
 
 use super::Simulation;
 use crate::layer::LayerState;
+use crate::mechanism::Level;
 use crate::observe::{DropReason, Observer};
 use crate::packet::{ARP, OUTBOUND, TAGGED};
 
@@ -76,10 +77,7 @@ impl Simulation {
         if self.pool.get(id).has(OUTBOUND) && self.pool.get(id).destination == index {
             self.turn_round(index, id, observer);
         } else if self.pool.get(id).has(OUTBOUND) {
-            let resolves = self.stations[index as usize].resolves();
-            if !(resolves && self.holds_back(index, id, observer)) {
-                self.hand_down(index, id, observer);
-            }
+            self.descend(index, id, Level::Arp, observer);
         } else if self.pool.get(id).has(ARP) {
             self.take_arp(index, id, observer);
         } else if self.has_tasks(index) && !self.is_for_application(index, id, observer) {

@@ -7,6 +7,7 @@ use rtether_model::route::Hop;
 
 use super::Simulation;
 use crate::flow::Carrier;
+use crate::mechanism::Level;
 use crate::observe::{DropReason, Observer};
 use crate::packet::{COUNTED, GROUP, Packet, REVERSE};
 use crate::port::Owner;
@@ -92,7 +93,7 @@ impl Simulation {
     fn leads_on(&self, port: u32, packet: &Packet) -> bool {
         let id = self.port_id(port);
         let is_double = |owner| match owner {
-            Owner::Station(station) => self.stations[station as usize].is_double(),
+            Owner::Station(station) => self.stations[station as usize].has(Level::Redundancy),
             Owner::Switch(_) | Owner::Hub => false,
         };
         if self.forwarding.entries(packet).is_some() || is_double(self.ports[port as usize].owner())

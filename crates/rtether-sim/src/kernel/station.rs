@@ -5,6 +5,7 @@ use rtether_model::quantity::Instant;
 use rtether_model::record::Segment;
 
 use super::Simulation;
+use crate::mechanism::Level;
 use crate::observe::{DropReason, Observer, Service};
 use crate::packet::{ARP, CORRUPTED, GROUP, MIRRORED, OUTBOUND, Packet, TAGGED, TWIN};
 use crate::servers::Entry;
@@ -268,10 +269,11 @@ impl Simulation {
             if self.pool.get(id).destination == index {
                 return self.turn_round(index, id, observer);
             }
-            if station.resolves() && self.holds_back(index, id, observer) {
-                return;
+            if station.has_mechanisms() {
+                return self.descend(index, id, Level::Arp, observer);
             }
-            self.hand_to_port(index, id, observer);
+            let port = station.port();
+            self.enqueue(port, id, observer);
         } else {
             self.deliver(index, id, observer);
         }
@@ -291,34 +293,5 @@ impl Simulation {
         } else {
             self.enter_stack(index, id, observer);
         }
-    }
-
-    /// Passes a packet from the bottom of the stack to the port, or holds it for the gap of its flow.
-    #[inline]
-    pub(super) fn hand_to_port<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
-        let station = &self.stations[index as usize];
-        let port = station.port();
-        if station.spaces_or_doubles() {
-            return self.space_and_double(index, id, observer);
-        }
-        self.enqueue(port, id, observer);
-    }
-
-    /// Holds a packet for the gap of its flow, or passes it to the ports of its station.
-    #[cold]
-    fn space_and_double<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
-        if self.stations[index as usize].spaces() && self.keeps_gap(index, id, observer) {
-            return;
-        }
-        self.leave_station(index, id, observer);
-    }
-
-    /// Passes a packet that nothing holds any longer to the port, or to both.
-    pub(super) fn leave_station<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
-        let station = &self.stations[index as usize];
-        if station.is_double() {
-            return self.send_by_both(index, id, observer);
-        }
-        self.enqueue(station.port(), id, observer);
     }
 }

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use rtether_model::network::{Pcp, Vid};
 use rtether_model::record::Segment;
-use rtether_proto::ingress::Treatment;
+use rtether_proto::mechanism::Offer;
 
 use super::Simulation;
 use crate::observe::{DropReason, Observer};
@@ -76,8 +76,9 @@ impl Simulation {
         let frame = self.arrival(id);
         let switch = &mut self.switches[index as usize];
         match switch.treat(ingress, self.now, &frame) {
-            Treatment::Pass => true,
-            Treatment::Mark(marks) => {
+            // No rule of a port holds a frame or copies it.
+            Offer::Pass | Offer::Hold | Offer::Copy => true,
+            Offer::Mark(marks) => {
                 let packet = self.pool.get_mut(id);
                 packet.pcp = marks.pcp.map_or(packet.pcp, Pcp::get);
                 if let Some(dscp) = marks.dscp.filter(|_| frame.key.tos.is_some()) {
@@ -85,7 +86,7 @@ impl Simulation {
                 }
                 true
             }
-            Treatment::Drop => {
+            Offer::Drop => {
                 let node = switch.node();
                 self.lose(id, node, Some(from), DropReason::Policed, observer);
                 false

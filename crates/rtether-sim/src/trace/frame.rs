@@ -18,7 +18,7 @@ use rtether_model::mac::MacAddress;
 use rtether_model::network::Redundancy;
 use rtether_model::quantity::Bytes;
 use rtether_model::wire::{self, Encapsulation, Frames};
-use rtether_proto::arp::{Address, Message, Operation};
+use rtether_proto::mechanism::arp::{Address, Message, Operation};
 
 use crate::observe::Trailer;
 use crate::tcp::Segment;

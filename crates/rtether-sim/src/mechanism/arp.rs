@@ -1,23 +1,22 @@
-//! Address resolution of an end station: the table of [`rtether_proto::arp`] with a timer.
+//! Address resolution of an end station: the table of [`rtether_proto::mechanism::arp`] with a timer.
 
 use core::net::Ipv4Addr;
 
 use rtether_model::arp::Arp;
 use rtether_model::mac::MacAddress;
 use rtether_model::network::NodeId;
-use rtether_model::quantity::{Bytes, Instant};
+use rtether_model::quantity::Instant;
 use rtether_model::record::ArpRecord;
-use rtether_proto::arp::{Address, Message, Offered, Resolver, Transmit};
+use rtether_proto::mechanism::arp::{Address, Message, Resolver, Transmit};
+use rtether_proto::mechanism::{Offer, Work};
 
-use crate::agenda::{Agenda, NEVER};
-use crate::packet::NONE;
+use super::Frame;
 use crate::trace::frame;
 
 /// One station: its addresses and, if it resolves those of others, the table.
 pub(crate) struct ArpState {
     own: Address,
     resolver: Option<Resolver<u32>>,
-    slot: u32,
     replies: u64,
     handled: u64,
 }
@@ -37,15 +36,9 @@ impl ArpState {
         Self {
             own,
             resolver: config.map(|config| Resolver::new(config, own, stations)),
-            slot: NONE,
             replies: 0,
             handled: 0,
         }
-    }
-
-    /// Returns its addresses.
-    pub(crate) const fn address(&self) -> Address {
-        self.own
     }
 
     /// Returns whether it resolves addresses, and so needs a timer.
@@ -53,16 +46,14 @@ impl ArpState {
         self.resolver.is_some()
     }
 
-    /// Gives it the timer.
-    pub(crate) const fn set_slot(&mut self, slot: u32) {
-        self.slot = slot;
-    }
-
-    /// Offers a packet for a neighbor; returns whether it is held.
-    pub(crate) fn holds(&mut self, now: Instant, id: u32, size: Bytes, to: Ipv4Addr) -> bool {
-        let offered = self.resolver.as_mut();
-        let offered = offered.map(|resolver| resolver.offer(now, id, size, to));
-        offered == Some(Offered::Held)
+    /// Takes a packet on its way down.
+    pub(crate) fn offer(&mut self, now: Instant, frame: &Frame) -> Offer {
+        match (&mut self.resolver, frame.neighbor) {
+            (Some(resolver), Some(to)) => {
+                resolver.offer(now, frame.id, frame.size, address_of(to).protocol)
+            }
+            _ => Offer::Pass,
+        }
     }
 
     /// Takes a message that has left the stack; returns whether the station answers it.
@@ -83,23 +74,19 @@ impl ArpState {
         }
     }
 
-    /// Returns the next packet that is dropped.
-    pub(crate) fn poll_dropped(&mut self) -> Option<u32> {
-        self.resolver.as_mut()?.poll_dropped()
-    }
-
-    /// Returns the next frame to send.
-    pub(crate) fn poll_transmit(&mut self) -> Option<Transmit<u32>> {
-        self.resolver.as_mut()?.poll_transmit()
-    }
-
-    /// Sets the timer.
-    pub(crate) fn set_timer(&self, agenda: &mut Agenda) {
-        if let Some(resolver) = &self.resolver {
-            let next = resolver.next_timeout();
-            let next = next.map_or(NEVER, |at| (at - Instant::ZERO).as_ps());
-            agenda.set(self.slot, next);
+    /// Returns what is to be done now with a packet that it holds.
+    pub(crate) fn poll(&mut self) -> Option<Work<u32>> {
+        let resolver = self.resolver.as_mut()?;
+        match resolver.poll_transmit() {
+            Some(Transmit::Request(_, id)) => Some(Work::Ask(id)),
+            Some(Transmit::Packet(id, _)) => Some(Work::Release(id)),
+            None => resolver.poll_dropped().map(Work::Drop),
         }
+    }
+
+    /// Returns when [`Self::handle_timeout`] has something to do.
+    pub(crate) fn next_timeout(&self) -> Option<Instant> {
+        self.resolver.as_ref()?.next_timeout()
     }
 
     /// Returns the packets held.

@@ -1,11 +1,11 @@
-//! Waits of the frames of one flow for its gap (`rtether_proto::spacer`).
+//! Waits of the frames of one flow for its gap (`rtether_proto::mechanism::gap`).
 //!
-//! **Theorem.** Let frames come to a spacer with the gap `g` at `a_1 <= a_2 <= ...`, and leave at
+//! **Theorem.** Let frames come to a place with the gap `g` at `a_1 <= a_2 <= ...`, and leave at
 //! `d_n = max(a_n, d_(n-1) + g)`.
 //! (1) Let a closed window of length `t` hold at most `b (floor((t + j) / p) + 1)` of them. If
 //! `b g <= p`, none waits longer than the longer of `(k b - 1) g` and
 //! `((k + 1) b - 1) g - (k p - j)` with `k = floor(j / p) + 1`.
-//! (2) A closed window of length `t` behind the spacer holds at most `floor(t / g) + 1` of them,
+//! (2) A closed window of length `t` behind it holds at most `floor(t / g) + 1` of them,
 //! whatever came.
 //! *Proof.* (2) Frames leave at least `g` apart. (1) Frame `n` leaves at the largest `a_i + (n - i) g`
 //! with `i <= n`, and waits for the largest `(n - i) g - (a_n - a_i)`. The `m = n - i + 1` frames from

@@ -3,15 +3,15 @@
 use rtether_model::flow::Flow;
 use rtether_model::wire::Encapsulation;
 
-use super::{Target, Token, Walker};
 use crate::classify::Way;
+use crate::expand::{Target, Token, Walker};
 use crate::frame::Frame;
 use crate::held::held;
 use crate::source::add;
 
 impl Walker<'_> {
     /// Follows the request of an exchange, which everyone hears, and the reply.
-    pub(super) fn follow_exchange(&mut self, flow: &Flow) {
+    pub(in crate::expand) fn follow_exchange(&mut self, flow: &Flow) {
         let way = Way { flow, number: self.flow, from: flow.talker, to: None, is_answer: false };
         let request = Token::released(Frame::of(flow, false));
         let arrived = self.send(&way, &Target::All, request);
@@ -26,7 +26,7 @@ impl Walker<'_> {
     }
 
     /// Holds a packet that leaves a stack until the address of its destination is known.
-    pub(super) fn resolve(&self, way: &Way<'_>, token: &mut Token) {
+    pub(in crate::expand) fn resolve(&self, way: &Way<'_>, token: &mut Token) {
         let Some(to) = way.to.filter(|_| way.flow.encapsulation.is_ip()) else {
             return;
         };
@@ -46,6 +46,6 @@ impl Walker<'_> {
 }
 
 /// Returns whether a flow is an exchange.
-pub(super) fn is_exchange(flow: &Flow) -> bool {
+pub(in crate::expand) fn is_exchange(flow: &Flow) -> bool {
     flow.encapsulation == Encapsulation::Arp
 }

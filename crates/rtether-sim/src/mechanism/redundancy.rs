@@ -1,6 +1,26 @@
-//! Frames of stations in two networks, until all their copies have ended.
+//! Stations in two networks: their two ports, and their frames until all copies have ended.
 
 use alloc::vec::Vec;
+
+use rtether_model::network::Redundancy;
+
+/// The two ports of a station in two networks.
+pub(crate) struct Redundant {
+    /// Both ports; [`NONE`](crate::packet::NONE) without a link in use.
+    pub(crate) ports: [u32; 2],
+    pub(crate) redundancy: Redundancy,
+    /// Number of its next frame.
+    pub(crate) sequence: u16,
+    /// Frames sent a second time.
+    pub(crate) copied: u64,
+}
+
+impl Redundant {
+    /// Returns the octets that it adds to each frame.
+    pub(crate) fn trailer(&self) -> u16 {
+        u16::try_from(self.redundancy.trailer().get()).unwrap_or(0)
+    }
+}
 
 /// One frame, sent once or twice.
 #[derive(Default)]

@@ -7,54 +7,24 @@ use alloc::vec::Vec;
 
 use rtether_model::network::Redundancy;
 
-use super::Simulation;
+use crate::kernel::Simulation;
+use crate::mechanism::Level;
+use crate::mechanism::redundancy::Redundant;
 use crate::observe::{Observer, Trailer};
 use crate::packet::{GROUP, MIRRORED, NONE, Packet, TWIN};
 use crate::port::Owner;
 
-/// The two ports of a station in two networks.
-pub(super) struct Double {
-    pub(super) station: u32,
-    /// Both ports; [`NONE`] without a link in use.
-    pub(super) ports: [u32; 2],
-    pub(super) redundancy: Redundancy,
-    /// Number of its next frame.
-    pub(super) sequence: u16,
-    /// Frames sent a second time.
-    pub(super) copied: u64,
-}
-
-impl Double {
-    /// Returns the octets that it adds to each frame.
-    fn trailer(&self) -> u16 {
-        u16::try_from(self.redundancy.trailer().get()).unwrap_or(0)
-    }
-}
-
 impl Simulation {
-    /// Returns the position of a station among those in two networks.
-    fn double_of(&self, station: u32) -> Option<usize> {
-        let found = self.doubles.binary_search_by_key(&station, |own| own.station);
-        found.ok()
-    }
-
-    /// Returns how many frames a station has sent a second time.
-    pub(super) fn sent_twice(&self, station: u32) -> u64 {
-        let own = self.double_of(station).map(|own| &self.doubles[own]);
-        own.map_or(0, |own| own.copied)
-    }
-
     /// Passes a packet of a station in two networks to each port whose network leads to its
     /// destination; to the first if none does.
     #[cold]
     pub(super) fn send_by_both<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
-        let Some(own) = self.double_of(index) else {
+        let Some(own) = self.redundancy_mut(index) else {
             return;
         };
-        let double = &mut self.doubles[own];
-        let (ports, sequence) = (double.ports, double.sequence);
-        double.sequence = sequence.wrapping_add(1);
-        self.pool.get_mut(id).size += double.trailer();
+        let (ports, sequence, trailer) = (own.ports, own.sequence, own.trailer());
+        own.sequence = sequence.wrapping_add(1);
+        self.pool.get_mut(id).size += trailer;
         self.pool.join_twins(id, sequence);
         let packet = self.pool.get(id);
         let leads = ports.map(|port| port != NONE && self.is_in_network(port, packet));
@@ -65,7 +35,9 @@ impl Simulation {
             }
             return self.enqueue(ports[usize::from(is_second)], id, observer);
         }
-        self.doubles[own].copied += 1;
+        if let Some(own) = self.redundancy_mut(index) {
+            own.copied += 1;
+        }
         let copy = self.pool.duplicate(id);
         self.pool.put_into_second(copy);
         if O::ACTIVE {
@@ -88,14 +60,15 @@ impl Simulation {
     /// Returns whether a station takes a copy that has arrived: none for mirror ports or others, and of
     /// a frame of a station in two networks the first, without what its sender has added.
     #[cold]
-    pub(super) fn takes_copy(&mut self, index: u32, id: u32) -> bool {
+    pub(in crate::kernel) fn takes_copy(&mut self, index: u32, id: u32) -> bool {
         let packet = self.pool.get(id);
         if packet.has(MIRRORED) || !self.is_addressed(index, packet) {
             return false;
         }
         let source = self.pool.get(id).source;
-        if let Some(own) = self.double_of(source) {
-            self.pool.get_mut(id).size -= self.doubles[own].trailer();
+        if let Some(own) = self.redundancy(source) {
+            let trailer = own.trailer();
+            self.pool.get_mut(id).size -= trailer;
         }
         let number = self.pool.twins_of(id);
         let is_first = self.pool.twins_mut().take(number, index);
@@ -106,12 +79,12 @@ impl Simulation {
     }
 
     /// Returns what a station in two networks has appended to a packet.
-    pub(super) fn trailer_of(&self, id: u32) -> Option<Trailer> {
+    pub(in crate::kernel) fn trailer_of(&self, id: u32) -> Option<Trailer> {
         let packet = self.pool.get(id);
         if !packet.has(TWIN) {
             return None;
         }
-        let redundancy = self.doubles[self.double_of(packet.source)?].redundancy;
+        let redundancy = self.redundancy(packet.source)?.redundancy;
         Some(Trailer {
             redundancy,
             sequence: match redundancy {
@@ -125,7 +98,7 @@ impl Simulation {
 
     /// Removes the streams that have had a copy of a lost packet, and those that may get another
     /// one.
-    pub(super) fn keep_last_copies(&mut self, id: u32, streams: &mut Vec<usize>) {
+    pub(in crate::kernel) fn keep_last_copies(&mut self, id: u32, streams: &mut Vec<usize>) {
         if !self.pool.get(id).has(TWIN) {
             return;
         }
@@ -140,7 +113,7 @@ impl Simulation {
     }
 
     /// Returns whether a stream has had another copy of a packet.
-    pub(super) fn is_taken(&self, id: u32, stream: usize) -> bool {
+    pub(in crate::kernel) fn is_taken(&self, id: u32, stream: usize) -> bool {
         let receiver = self.receiver(self.pool.get(id), stream);
         let number = self.pool.twins_of(id);
         self.pool.twins().is_taken(number, receiver)
@@ -155,27 +128,11 @@ impl Simulation {
         flow.listeners()[stream - flow.first_stream() as usize]
     }
 
-    /// Puts stations in two networks.
-    pub(super) fn double_stations(&mut self) {
-        for (number, station) in (0u32..).zip(&mut self.stations) {
-            let definition = self.network.end_station(station.node());
-            let Some(redundancy) = definition.and_then(|own| own.redundancy) else {
-                continue;
-            };
-            station.double();
-            let node = station.node();
-            let first = self.port_rests.partition_point(|rest| rest.id().node < node);
-            let linked = |port: usize| match u32::try_from(port) {
-                Ok(number) if self.ports[port].peer() != NONE => number,
-                _ => NONE,
-            };
-            self.doubles.push(Double {
-                station: number,
-                ports: [first, first + 1].map(linked),
-                redundancy,
-                sequence: 0,
-                copied: 0,
-            });
-        }
+    fn redundancy(&self, station: u32) -> Option<&Redundant> {
+        self.mechanism(station, Level::Redundancy)?.as_redundancy()
+    }
+
+    fn redundancy_mut(&mut self, station: u32) -> Option<&mut Redundant> {
+        self.mechanism_mut(station, Level::Redundancy)?.as_redundancy_mut()
     }
 }

@@ -25,6 +25,7 @@ use rtether_model::ingress::{Exceed, IngressRule, Police};
 use rtether_model::network::{NodeId, Pcp};
 use rtether_model::quantity::{Bytes, Instant};
 
+use super::{Marks, Offer};
 use crate::endnode::{Classifier, ConfigError, FrameKey, matches};
 
 /// Largest number of rules of a port.
@@ -46,26 +47,6 @@ pub struct Arrival {
     pub key: FrameKey,
     /// Octets from addresses to FCS, tag included.
     pub size: Bytes,
-}
-
-/// What becomes of a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Treatment {
-    /// It goes on as it is.
-    Pass,
-    /// It goes on with these values.
-    Mark(Marks),
-    /// It is dropped.
-    Drop,
-}
-
-/// New values in a frame; what is none stays as it is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Marks {
-    /// Priority.
-    pub pcp: Option<Pcp>,
-    /// Code point of differentiated services, which only a packet of IP has.
-    pub dscp: Option<u8>,
 }
 
 impl Marks {
@@ -122,17 +103,17 @@ impl Ingress {
     }
 
     /// Decides on a frame that arrives at `now`, which never decreases.
-    pub fn take(&mut self, now: Instant, frame: &Arrival) -> Treatment {
+    pub fn offer(&mut self, now: Instant, frame: &Arrival) -> Offer {
         if self.icmp_unclassified && frame.key.is_icmp() {
-            return Treatment::Pass;
+            return Offer::Pass;
         }
         let Some(rule) = self.rules.iter_mut().find(|rule| rule.fits(frame)) else {
-            return Treatment::Pass;
+            return Offer::Pass;
         };
         rule.counters.matched += 1;
         let marked = match Marks::of(&rule.config) {
-            Marks { pcp: None, dscp: None } => Treatment::Pass,
-            marks => Treatment::Mark(marks),
+            Marks { pcp: None, dscp: None } => Offer::Pass,
+            marks => Offer::Mark(marks),
         };
         let Some((bucket, exceed)) = &mut rule.bucket else {
             return marked;
@@ -142,8 +123,8 @@ impl Ingress {
         }
         rule.counters.exceeded += 1;
         match *exceed {
-            Exceed::Drop => Treatment::Drop,
-            Exceed::Demote(pcp) => Treatment::Mark(Marks::priority(pcp)),
+            Exceed::Drop => Offer::Drop,
+            Exceed::Demote(pcp) => Offer::Mark(Marks::priority(pcp)),
         }
     }
 
@@ -209,8 +190,8 @@ mod tests {
         Pcp::new(value).unwrap()
     }
 
-    fn marked(value: u8) -> Treatment {
-        Treatment::Mark(Marks::priority(pcp(value)))
+    fn marked(value: u8) -> Offer {
+        Offer::Mark(Marks::priority(pcp(value)))
     }
 
     fn frame(size: u64) -> Arrival {
@@ -251,13 +232,13 @@ mod tests {
         let mut port = Ingress::new(&[rule], false).unwrap();
         let us = 1_000_000;
         // All of it at once, then nothing before 600 of its octets are back.
-        assert_eq!(port.take(at(0), &frame(1_000)), Treatment::Pass);
-        assert_eq!(port.take(at(0), &frame(64)), Treatment::Drop);
-        assert_eq!(port.take(at(600 * us - 1), &frame(600)), Treatment::Drop);
-        assert_eq!(port.take(at(600 * us), &frame(600)), Treatment::Pass);
+        assert_eq!(port.offer(at(0), &frame(1_000)), Offer::Pass);
+        assert_eq!(port.offer(at(0), &frame(64)), Offer::Drop);
+        assert_eq!(port.offer(at(600 * us - 1), &frame(600)), Offer::Drop);
+        assert_eq!(port.offer(at(600 * us), &frame(600)), Offer::Pass);
         // It holds no more than its depth, however long nothing comes.
-        assert_eq!(port.take(at(i64::MAX), &frame(1_001)), Treatment::Drop);
-        assert_eq!(port.take(at(i64::MAX), &frame(1_000)), Treatment::Pass);
+        assert_eq!(port.offer(at(i64::MAX), &frame(1_001)), Offer::Drop);
+        assert_eq!(port.offer(at(i64::MAX), &frame(1_000)), Offer::Pass);
         let counted: Vec<RuleCounters> = port.counters().collect();
         let expected = RuleCounters { matched: 6, exceeded: 3 };
         assert_eq!(counted, [expected]);
@@ -300,7 +281,7 @@ mod tests {
         for [fitting, other] in conditions() {
             let rules = [marking(&other, 7), marking(&fitting, 5), marking(&fitting, 6)];
             let mut port = Ingress::new(&rules, false).unwrap();
-            assert_eq!(port.take(at(0), &frame(64)), marked(5));
+            assert_eq!(port.offer(at(0), &frame(64)), marked(5));
             let counted = port.counters().map(|rule| rule.matched);
             assert!(counted.eq([0, 1, 0]), "{fitting:?}");
         }
@@ -308,7 +289,7 @@ mod tests {
         let to = IngressRule { to: vec![NodeId(2)], mark: Some(pcp(5)), ..IngressRule::default() };
         let group = Arrival { to: None, ..frame(64) };
         let mut port = Ingress::new(&[to], false).unwrap();
-        assert_eq!(port.take(at(0), &group), Treatment::Pass);
+        assert_eq!(port.offer(at(0), &group), Offer::Pass);
     }
 
     /// Oracle: by hand: the first 1000 octets conform, and have both marks; the next frame goes on
@@ -322,12 +303,12 @@ mod tests {
         };
         let mut port = Ingress::new(&[rule], false).unwrap();
         let both = Marks { pcp: Some(pcp(5)), dscp: Some(34) };
-        assert_eq!(port.take(at(0), &frame(1_000)), Treatment::Mark(both));
-        assert_eq!(port.take(at(0), &frame(64)), marked(1));
+        assert_eq!(port.offer(at(0), &frame(1_000)), Offer::Mark(both));
+        assert_eq!(port.offer(at(0), &frame(64)), marked(1));
         let alone = IngressRule { mark_dscp: Some(0), ..IngressRule::default() };
         let mut port = Ingress::new(&[alone], false).unwrap();
         let zero = Marks { pcp: None, dscp: Some(0) };
-        assert_eq!(port.take(at(0), &frame(64)), Treatment::Mark(zero));
+        assert_eq!(port.offer(at(0), &frame(64)), Offer::Mark(zero));
     }
 
     /// Oracle: catalogue 2d.2, a switch whose rules do not see ICMP.
@@ -341,10 +322,10 @@ mod tests {
         let mut blind = Ingress::new(core::slice::from_ref(&rule), true).unwrap();
         let mut plain = Ingress::new(core::slice::from_ref(&rule), false).unwrap();
         for protocol in [1, 58] {
-            assert_eq!(blind.take(at(0), &ping(protocol)), Treatment::Pass);
-            assert_eq!(plain.take(at(0), &ping(protocol)), marked(5));
+            assert_eq!(blind.offer(at(0), &ping(protocol)), Offer::Pass);
+            assert_eq!(plain.offer(at(0), &ping(protocol)), marked(5));
         }
-        assert_eq!(blind.take(at(0), &frame(64)), marked(5));
+        assert_eq!(blind.offer(at(0), &frame(64)), marked(5));
     }
 
     #[test]
@@ -389,10 +370,10 @@ mod tests {
                 let fits = obey(&conforming, rate, burst);
                 let expected = match exceed {
                     _ if fits => marked(6),
-                    Exceed::Drop => Treatment::Drop,
-                    Exceed::Demote(pcp) => Treatment::Mark(Marks::priority(pcp)),
+                    Exceed::Drop => Offer::Drop,
+                    Exceed::Demote(pcp) => Offer::Mark(Marks::priority(pcp)),
                 };
-                prop_assert_eq!(port.take(at(now), &frame(size)), expected);
+                prop_assert_eq!(port.offer(at(now), &frame(size)), expected);
                 if !fits {
                     conforming.pop();
                 }

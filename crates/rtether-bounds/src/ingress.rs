@@ -15,7 +15,7 @@
 //! ends a closed window, from when the policer was last full, in which it and the conforming frames
 //! before it have more than `B + R t` octets. But all frames of the window have at most
 //! `sum n_i s_i (floor((t + J_i) / P_i) + 1) <= sum n_i s_i (1 + J_i / P_i) + t sum n_i s_i / P_i`.
-//! Behind the spacer of a flow `n_i` is one, `P_i` its gap, and `J_i` the jitter since then.
+//! Behind the gap of a flow `n_i` is one, `P_i` its gap, and `J_i` the jitter since then.
 //!
 //! **Together with the waits.** The jitters come from bounds that take all policers for kept. They may:
 //! take the first moment at which a frame exceeds one. All bounds hold until then, so do the jitters,
@@ -44,7 +44,7 @@ use crate::source::{INFINITE, add};
 const OCTET: i128 = 8_000_000_000_000;
 
 /// Returns period, packets at a time and jitter with which frames arrive; the jitter is infinite if it
-/// is unknown. Behind a spacer they come as it lets them out, unless they were sparser before.
+/// is unknown. Behind a gap they come as it lets them out, unless they were sparser before.
 fn arrivals(passage: &Passage, plant: &Plant, solution: &Solution) -> Option<[i64; 3]> {
     let source = &plant.sources[passage.flow as usize];
     let parent = passage.parent as usize;
@@ -54,7 +54,7 @@ fn arrivals(passage: &Passage, plant: &Plant, solution: &Solution) -> Option<[i6
     };
     let own = jitter(passage, plant, solution, after);
     let limit = plant.limit_of(&plant.visits[parent]);
-    let gap = limit.filter(|limit| limit.by == Limiter::Spacer);
+    let gap = limit.filter(|limit| limit.by == Limiter::Gap);
     let spaced = gap.map(|gap| (gap.period, after(solution.drift[parent])));
     let is_sparse = |(period, jitter)| {
         source.burst <= 1 && source.period >= period && own <= jitter && source.is_limited()

@@ -21,16 +21,9 @@ use rtether_model::arp::Arp;
 use rtether_model::mac::MacAddress;
 use rtether_model::quantity::{Bytes, Instant};
 
-pub use message::{Address, MESSAGE_SIZE, Message, Operation};
+use super::Offer;
 
-/// What becomes of a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Offered {
-    /// It may go to this address now.
-    Send(MacAddress),
-    /// It waits; [`Resolver::poll_transmit`] or [`Resolver::poll_dropped`] returns it.
-    Held,
-}
+pub use message::{Address, MESSAGE_SIZE, Message, Operation};
 
 /// Something to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,12 +97,13 @@ impl<F: Copy> Resolver<F> {
         }
     }
 
-    /// Offers a packet whose frame has `size` octets for the neighbor `to`.
-    pub fn offer(&mut self, now: Instant, packet: F, size: Bytes, to: Ipv4Addr) -> Offered {
+    /// Offers a packet whose frame has `size` octets for the neighbor `to`. One that passes may go
+    /// to the address that is [known](Self::known).
+    pub fn offer(&mut self, now: Instant, packet: F, size: Bytes, to: Ipv4Addr) -> Offer {
+        if self.known(now, to).is_some() {
+            return Offer::Pass;
+        }
         match self.neighbors.get_mut(&to) {
-            Some(Neighbor::Known { hardware, since }) if now - *since < self.config.lifetime => {
-                return Offered::Send(*hardware);
-            }
             Some(Neighbor::Asked { packets, octets, .. }) => {
                 self.counters.held += 1;
                 self.waiting += 1;
@@ -123,7 +117,7 @@ impl<F: Copy> Resolver<F> {
                 }
                 *octets += size;
                 packets.push_back((packet, size));
-                return Offered::Held;
+                return Offer::Hold;
             }
             Some(Neighbor::Known { .. }) | None => {}
         }
@@ -131,7 +125,7 @@ impl<F: Copy> Resolver<F> {
         if !self.make_room(to) {
             self.counters.dropped += 1;
             self.dropped.push_back(packet);
-            return Offered::Held;
+            return Offer::Hold;
         }
         let asked = Neighbor::Asked {
             attempts: 1,
@@ -143,7 +137,17 @@ impl<F: Copy> Resolver<F> {
         self.waiting += 1;
         self.request(to, packet);
         self.set_next();
-        Offered::Held
+        Offer::Hold
+    }
+
+    /// Returns the address of a neighbor, if it is known.
+    pub fn known(&self, now: Instant, of: Ipv4Addr) -> Option<MacAddress> {
+        match self.neighbors.get(&of)? {
+            Neighbor::Known { hardware, since } if now - *since < self.config.lifetime => {
+                Some(*hardware)
+            }
+            Neighbor::Known { .. } | Neighbor::Asked { .. } => None,
+        }
     }
 
     /// Takes a message that the station has received. A request for it has to be answered

@@ -17,8 +17,8 @@ use alloc::vec::Vec;
 use rtether_model::flow::Flow;
 use rtether_model::network::{NodeId, PortId, Redundancy};
 
-use super::{Deliveries, Token, Walker};
 use crate::analysis::Reason;
+use crate::expand::{Deliveries, Token, Walker};
 use crate::plant::{Gap, Stream};
 
 /// Where copies end, or why they have no bound.
@@ -26,7 +26,7 @@ type Ends = Vec<Result<(u32, Gap), Reason>>;
 
 impl Walker<'_> {
     /// Sends a frame by both ports of a station.
-    pub(super) fn send_by_both(
+    pub(in crate::expand) fn send_by_both(
         &mut self,
         from: NodeId,
         redundancy: Redundancy,
@@ -46,7 +46,7 @@ impl Walker<'_> {
     }
 
     /// Takes off what a sender in two networks has added to a frame.
-    pub(super) fn take_off_trailer(&self, from: NodeId, token: &mut Token) {
+    pub(in crate::expand) fn take_off_trailer(&self, from: NodeId, token: &mut Token) {
         let sender = self.network.end_station(from);
         if let Some(redundancy) = sender.and_then(|own| own.redundancy) {
             token.frame.shorten(redundancy.trailer());
@@ -54,7 +54,7 @@ impl Walker<'_> {
     }
 
     /// Returns whether the talker or a listener of a flow is in two networks, and not the same station.
-    pub(super) fn is_double(&self, flow: &Flow, listener: NodeId) -> bool {
+    pub(in crate::expand) fn is_double(&self, flow: &Flow, listener: NodeId) -> bool {
         let ends = [flow.talker, listener];
         listener != flow.talker
             && ends.into_iter().any(|node| {
@@ -64,7 +64,7 @@ impl Walker<'_> {
     }
 
     /// Adds a stream for each copy that gets to a listener or, of its answer, back to the talker.
-    pub(super) fn follow_copies(
+    pub(in crate::expand) fn follow_copies(
         &mut self,
         flow: &Flow,
         listener: NodeId,

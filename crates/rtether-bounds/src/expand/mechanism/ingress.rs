@@ -6,26 +6,26 @@ use alloc::vec::Vec;
 use rtether_model::ingress::{Exceed, Police};
 use rtether_model::network::{PortId, Switch};
 
-use super::{Token, Walker};
 use crate::analysis::{IngressPart, Reason};
 use crate::classify::Way;
+use crate::expand::{Token, Walker};
+use crate::ingress::{deciding, marked};
 use crate::output_limit::Limit;
 use crate::passage::{Passage, Policer};
-use crate::policing::{deciding, marked};
 
 /// Branches of a packet that are followed to their end. More are possible only where frames circulate.
 const BRANCHES_MAX: u32 = 64;
 
 /// Where the packets of a message part, so that they may take two queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Split {
+pub(in crate::expand) struct Split {
     port: PortId,
     part: IngressPart,
 }
 
 impl Split {
     /// Returns why a flow that parts has no bound.
-    pub(super) const fn reason(self) -> Reason {
+    pub(in crate::expand) const fn reason(self) -> Reason {
         let Self { port, part } = self;
         Reason::Ingress { port, part }
     }
@@ -34,7 +34,7 @@ impl Split {
 impl Walker<'_> {
     /// Applies the rules of a port to frames that it has taken in; returns them as they go on, in two
     /// or more branches if they may take different queues.
-    pub(super) fn treat(
+    pub(in crate::expand) fn treat(
         &mut self,
         switch: &Switch,
         port: PortId,

@@ -1,0 +1,53 @@
+//! Mechanisms on a frame's way: what may hold, drop, mark or copy it between two queues.
+//!
+//! A station and a port of a switch are ordered lists of mechanisms. Each is an engine of one
+//! contract, in a file of the name that model, simulator, proof and page use as well:
+//!
+//! - a host offers each frame that comes by, and does what [`Offer`] says;
+//! - a mechanism that holds frames is polled when its timer is due, and says which [`Work`] there
+//!   is;
+//! - what was offered has passed, was dropped, or is held: the host checks it.
+//!
+//! An engine names frames by a number or handle of its host and never reads them; its host passes
+//! what the mechanism needs to know.
+
+pub mod arp;
+pub mod gap;
+pub mod ingress;
+
+use rtether_model::network::Pcp;
+
+/// What becomes of a frame that a mechanism is offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offer {
+    /// It goes on as it is.
+    Pass,
+    /// It goes on with these values.
+    Mark(Marks),
+    /// The mechanism holds it until [`Work::Release`] or [`Work::Drop`].
+    Hold,
+    /// It is dropped.
+    Drop,
+    /// It goes on once for each network of its station.
+    Copy,
+}
+
+/// New values in a frame; what is none stays as it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// Priority.
+    pub pcp: Option<Pcp>,
+    /// Code point of differentiated services, which only a packet of IP has.
+    pub dscp: Option<u8>,
+}
+
+/// What a mechanism has its host do with a frame that it held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work<F> {
+    /// It goes on.
+    Release(F),
+    /// It is dropped.
+    Drop(F),
+    /// A message of the mechanism is sent because of it; it stays held.
+    Ask(F),
+}
