@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::interop::Suite;
-use crate::test::part::Part;
+use crate::part::Part;
 
 /// What `cargo xtask help` prints.
 pub(crate) const USAGE: &str = "\

@@ -13,8 +13,8 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 use crate::child::{output_of, succeeds};
+use crate::needs::{is_root, provide_one};
 use crate::repo::Repo;
-use crate::test::needs::{is_root, provide_one};
 
 /// What README clones; here, this checkout.
 const ADDRESS: &str = "https://github.com/rtether/rtether";

@@ -10,8 +10,8 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 
 use crate::c_library::{self, HEADER};
+use crate::finding::Finding;
 use crate::repo::Repo;
-use crate::tidy::finding::Finding;
 
 const SCHEMA: &str = "docs/reference/scenario.schema.json";
 const CLI: &str = "docs/reference/cli.md";

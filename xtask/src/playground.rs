@@ -12,8 +12,8 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
 use crate::child::{heed_signals, succeeds};
+use crate::needs::provide_one;
 use crate::repo::Repo;
-use crate::test::needs::provide_one;
 use crate::upkeep::provide_target;
 
 /// The system that the program is built for: WASI, which the standard library knows.

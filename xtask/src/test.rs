@@ -4,10 +4,6 @@
 mod changed;
 mod kernel;
 mod long;
-pub(crate) mod needs;
-pub(crate) mod part;
-mod program;
-pub(crate) mod record;
 mod schedule;
 mod tally;
 
@@ -23,11 +19,11 @@ use anyhow::{Context, Result};
 
 use crate::args::TestOptions;
 use crate::child::{heed_signals, is_interrupted, succeeds};
+use crate::part::Part;
+use crate::program::{self, Class, Program};
 use crate::repo::Repo;
-use crate::{generate, playground, tidy, upkeep, wheel};
+use crate::{generate, needs, playground, record, tidy, upkeep, wheel};
 use changed::Choice;
-use part::Part;
-use program::{Class, Program};
 use schedule::{Schedule, Task};
 use tally::Tally;
 

@@ -5,7 +5,6 @@ mod circles;
 mod codes;
 mod dependencies;
 mod edges;
-pub(crate) mod finding;
 mod formats;
 mod glossary;
 mod length;
@@ -17,9 +16,9 @@ mod words;
 
 use anyhow::Result;
 
+use crate::finding::Finding;
 use crate::generate;
 use crate::repo::Repo;
-use finding::Finding;
 
 /// Checks every rule and prints the violations; generated pages only if this is to build the
 /// command.

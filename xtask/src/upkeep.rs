@@ -6,8 +6,8 @@ use anyhow::{Context, Result, bail};
 
 use crate::child::succeeds;
 use crate::generate;
+use crate::needs::provide_one;
 use crate::repo::Repo;
-use crate::test::needs::provide_one;
 
 /// Accepts every new snapshot and generated page; review them with `git diff`.
 pub(crate) fn bless(repo: &Repo) -> Result<bool> {

@@ -10,8 +10,8 @@ use anyhow::{Context, Result, bail};
 
 use crate::args;
 use crate::child::{heed_signals, succeeds};
+use crate::needs::provide_one;
 use crate::repo::Repo;
-use crate::test::needs::provide_one;
 
 /// The package, and the folder of the wheel.
 const PACKAGE: &str = "crates/rtether-python";

@@ -61,6 +61,7 @@ mod saihu;
 mod scl;
 mod sheet;
 mod stacks;
+mod table;
 mod text;
 mod ways;
 

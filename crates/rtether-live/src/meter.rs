@@ -9,13 +9,11 @@ use rtether_proto::probe::details::{self, Details};
 use rtether_proto::probe::{Codec, Event, Prober, Received};
 
 use crate::clock::{Clock, to_std};
-use crate::link::Link;
+use crate::link::{Link, PAYLOAD_MAX};
 use crate::stall::{Awaited, Sleeper, Stalls};
 use crate::stamps::Collector;
 use crate::wait::{Waiter, Waiting};
 
-/// Largest payload sent or received, in octets.
-pub const PAYLOAD_MAX: usize = 65_507;
 /// Reads of a spinning thread per clock reading: the clock costs a tenth of an empty read.
 pub(crate) const READS: u32 = 8;
 /// Time for a responder to wake up before the next request.

@@ -12,8 +12,9 @@ use rtether_rtps::engine::Versions;
 
 use crate::clock::{Clock, to_std};
 use crate::informant::Informant;
+use crate::link::PAYLOAD_MAX;
 use crate::link::{Service, Turned};
-use crate::meter::{PAYLOAD_MAX, READS, is_passing};
+use crate::meter::{READS, is_passing};
 use crate::wait::{LEAD, Waiter, Waiting};
 
 /// Interval at which a blocking wait checks for a stop.

@@ -31,6 +31,8 @@ mod judge;
 mod kakanakov;
 mod kweon;
 #[cfg(target_os = "linux")]
+mod lab;
+#[cfg(target_os = "linux")]
 mod live;
 mod observe;
 mod orte;

@@ -46,6 +46,7 @@ extern crate self as rtether_rtps;
 
 pub mod application;
 pub mod cdr;
+pub mod described;
 pub mod discovery;
 pub mod dynamic;
 pub mod engine;

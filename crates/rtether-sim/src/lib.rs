@@ -144,6 +144,7 @@ mod cause;
 mod chain;
 mod config;
 mod conversation;
+mod datagram;
 mod due;
 pub mod emulation;
 mod error;
@@ -173,6 +174,7 @@ pub mod tcp;
 pub mod timeline;
 pub mod topic;
 pub mod trace;
+mod twins;
 mod visitor;
 
 pub use config::Config;

@@ -6,9 +6,9 @@ use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::record::Segment;
 
 use crate::cause::Cause;
-use crate::mechanism::redundancy::Twins;
-use crate::publication::Message;
+use crate::datagram::Message;
 use crate::tcp;
+use crate::twins::Twins;
 
 /// No packet.
 pub(crate) const NONE: u32 = u32::MAX;

@@ -13,7 +13,7 @@ use rtether_proto::probe::cndep::Profile;
 use serde_json::json;
 
 use super::rights::give_up;
-use super::{EchoOptions, LiveError, PORT, Via, address, keep_cores_awake, topics};
+use super::{EchoOptions, LiveError, PORT, Via, address, keep_cores_awake, round_trip, topics};
 
 /// What was answered over a way, in all formats.
 #[derive(Clone, Copy, Debug)]
@@ -113,7 +113,7 @@ pub fn echo(
             let at = format!("{at} via tcp");
             run(options, service, stop, (&at, ready))?.map_err(failed)
         }
-        Via::Rtps => topics::answer(options, stop, ready),
+        Via::Rtps => round_trip::answer(options, stop, ready),
         Via::Icmp => Err(LiveError::Unsuited {
             option: "echo",
             via: options.via.name(),

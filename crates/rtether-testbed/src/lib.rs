@@ -22,6 +22,7 @@ mod options;
 mod paths;
 mod ping;
 mod rights;
+mod round_trip;
 pub mod shim;
 mod ssh;
 pub mod testbed;

@@ -14,7 +14,7 @@ use rtether_proto::probe::{Codec, Command, Event, Prober, Request, details};
 use super::watchers::{gaps, watchers};
 use super::{
     LiveError, PORT, PingOptions, Via, address, address_v4, keep_cores_awake, mac_address, paths,
-    session, topics,
+    round_trip, session,
 };
 use rtether::meter::{INTERRUPTED, Measurement, Subject};
 
@@ -71,7 +71,7 @@ pub fn ping(
             let codec = Codec::Cndep { profile: options.profile, command: options.command.clone() };
             measure(options, link, codec, stop, &mut watch)
         }
-        Via::Rtps => topics::ask(options, stop, &mut watch),
+        Via::Rtps => round_trip::ask(options, stop, &mut watch),
     }
 }
 

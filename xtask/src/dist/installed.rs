@@ -9,8 +9,8 @@ use anyhow::{Context, Result, bail};
 use super::library::PREFIX;
 use crate::bare_root::{Root, mirror};
 use crate::child::{output_of, succeeds};
+use crate::needs::{is_root, provide_one};
 use crate::repo::Repo;
-use crate::test::needs::{is_root, provide_one};
 
 /// What a user has who builds programs.
 const PACKAGES: &str = "gcc,g++,libc6-dev,pkgconf";

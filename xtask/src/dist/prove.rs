@@ -15,8 +15,8 @@ use super::target::{Built, cargo_home};
 use super::{Choice, Made, debian, installed, make};
 use crate::child::succeeds;
 use crate::generate;
+use crate::needs::{is_root, provide_one};
 use crate::repo::Repo;
-use crate::test::needs::{is_root, provide_one};
 
 /// Scenarios that also slow machines run: emulated processors, and other systems.
 const FEW: &[&str] = &["bottling-line", "hub", "publish-subscribe", "substation"];

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
+use crate::needs::provide_one;
 use crate::profile::{self, Build};
 use crate::repo::Repo;
-use crate::test::needs::provide_one;
 use crate::upkeep::provide_target;
 
 /// A system, by the compiler's name of it.

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 
 use crate::child::succeeds;
-use crate::test::needs::provide_one;
+use crate::needs::provide_one;
 
 /// Fields that all packages have.
 pub(super) const COMMON: &str = "Priority: optional\n\

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use super::needs::{apt_get, is_root};
+use crate::needs::{apt_get, is_root};
 use crate::repo::Repo;
 
 /// Tests find the folder in this variable, and skip themselves without it.

@@ -4,15 +4,15 @@ use std::rc::Rc;
 
 use anyhow::{Context, Result};
 
-use super::part::Long;
-use super::program::{self, Class};
 use super::schedule::{Schedule, Task};
 use super::{NIGHTLY, TestRun};
 use crate::bare_root;
 use crate::book;
 use crate::child::{output_of, succeeds};
 use crate::dist;
+use crate::part::Long;
 use crate::playground;
+use crate::program::{self, Class};
 use crate::upkeep;
 
 /// Tests find the page of the playground by this variable.

@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 use super::elapsed;
-use super::program::Class;
 use super::tally::Tally;
 use crate::child::{Group, LOOK, is_interrupted, processor_time};
+use crate::program::Class;
 
 /// Waiting programs per core.
 const WAITING_PER_CORE: usize = 2;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Finding;
+use crate::finding::Finding;
 use crate::repo::{Repo, TextFile};
 
 const PAGE: &str = "docs/catalogue.md";

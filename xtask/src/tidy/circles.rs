@@ -1,5 +1,6 @@
-//! Circles of modules: files of a crate that use each other in a loop. The known ones are listed in
-//! `xtask/circles.txt`, a list that may only shrink.
+//! Circles of modules: files of a crate that use each other in a loop, and folders that do, a folder
+//! with the file of its name. The known ones are listed in `xtask/circles.txt`, a list that may only
+//! shrink.
 //!
 //! A file is a module. It uses the file that defines what it names in a path or a `use`; a
 //! re-export is followed to the definition, so that a parent that only declares or re-exports its
@@ -10,7 +11,7 @@ mod source;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::Finding;
+use crate::finding::Finding;
 use crate::repo::TextFile;
 use source::{Source, Use};
 
@@ -28,7 +29,7 @@ pub(super) fn check(files: &[TextFile]) -> Vec<Finding> {
     let known = read(list.map_or("", |file| &file.text));
     let mut findings = Vec::new();
     let mut found = Vec::new();
-    for graph in crates(files).values().map(Graph::new) {
+    for graph in graphs(files) {
         for circle in graph.circles() {
             if !known.iter().any(|(_, own)| circle.is_subset(own)) {
                 findings.push(graph.new_circle(&circle, &known));
@@ -49,6 +50,20 @@ pub(super) fn check(files: &[TextFile]) -> Vec<Finding> {
         findings.push(Finding { path: LIST.to_owned(), line: Some(*line), message: advice });
     }
     findings
+}
+
+/// Returns the graph of files of each crate and, if that has no circle, those of its folders.
+fn graphs(files: &[TextFile]) -> Vec<Graph> {
+    let mut graphs = Vec::new();
+    for (root, own) in &crates(files) {
+        let of_files = Graph::new(own);
+        // A circle of files is one of the folders that they are in, too.
+        if of_files.circles().is_empty() {
+            graphs.extend(of_files.by_folder(root, own));
+        }
+        graphs.push(of_files);
+    }
+    graphs
 }
 
 fn read(list: &str) -> Vec<(usize, Circle)> {
@@ -117,22 +132,31 @@ fn module_of(path: &str) -> Option<(String, Vec<String>)> {
     (!is_program).then_some((format!("{folder}/src"), names))
 }
 
-/// Which file of a crate uses which, and in which line first.
+/// Which file or folder of a crate uses which.
+#[derive(Default)]
 struct Graph {
-    arrows: BTreeMap<String, BTreeMap<String, usize>>,
+    arrows: BTreeMap<String, BTreeMap<String, Place>>,
+}
+
+/// The first line that uses another module, and its file.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    path: String,
+    line: usize,
 }
 
 impl Graph {
     fn new(modules: &Crate) -> Self {
-        let mut arrows: BTreeMap<String, BTreeMap<String, usize>> = BTreeMap::new();
+        let mut arrows: BTreeMap<String, BTreeMap<String, Place>> = BTreeMap::new();
         for (names, module) in modules {
             let own = arrows.entry(module.path.clone()).or_default();
             let mut add = |target: Option<&Vec<String>>, line: usize| {
                 // A module itself, or one that it is a part of.
                 let target = target.filter(|target| !names.starts_with(target));
                 if let Some(target) = target.and_then(|target| modules.get(target)) {
-                    let first = own.entry(target.path.clone()).or_insert(line);
-                    *first = line.min(*first);
+                    let place = Place { path: module.path.clone(), line };
+                    let first = own.entry(target.path.clone()).or_insert(place);
+                    first.line = line.min(first.line);
                 }
             };
             for used in &module.source.uses {
@@ -147,6 +171,30 @@ impl Graph {
             }
         }
         Self { arrows }
+    }
+
+    /// Returns the graphs of what stands in one folder, a module together with all that is below it;
+    /// `root` is the folder of the crate.
+    fn by_folder(&self, root: &str, modules: &Crate) -> Vec<Self> {
+        let names: BTreeMap<&str, &[String]> =
+            modules.iter().map(|(names, own)| (own.path.as_str(), &names[..])).collect();
+        let mut graphs: BTreeMap<&[String], Self> = BTreeMap::new();
+        for (from, targets) in &self.arrows {
+            for (to, place) in targets {
+                let (from, to) = (names[from.as_str()], names[to.as_str()]);
+                let common = from.iter().zip(to).take_while(|(one, other)| one == other).count();
+                // One of them may be a part of the other.
+                if common < from.len() && common < to.len() {
+                    let [from_label, to_label] =
+                        [from, to].map(|names| format!("{root}/{}", names[..=common].join("/")));
+                    let arrows = &mut graphs.entry(&from[..common]).or_default().arrows;
+                    arrows.entry(to_label.clone()).or_default();
+                    let own = arrows.entry(from_label).or_default();
+                    own.entry(to_label).or_insert_with(|| place.clone());
+                }
+            }
+        }
+        graphs.into_values().collect()
     }
 
     /// Returns the files that can be reached from a file, each with the one before it.
@@ -191,13 +239,15 @@ impl Graph {
         let way = ways.min_by_key(Vec::len).unwrap_or_default();
         let lines: Vec<String> = way
             .iter()
-            .map(|(from, to)| format!("\n  {from}:{} uses {to}", self.arrows[*from][*to]))
+            .map(|(from, to)| {
+                let Place { path, line } = &self.arrows[*from][*to];
+                format!("\n  {path}:{line} uses {to}")
+            })
             .collect();
-        let (path, line) =
-            way.first().map_or((LIST, None), |(from, to)| (*from, Some(self.arrows[*from][*to])));
+        let first = way.first().map(|(from, to)| self.arrows[*from][*to].clone());
         Finding {
-            path: path.to_owned(),
-            line,
+            path: first.as_ref().map_or(LIST, |place| &place.path).to_owned(),
+            line: first.as_ref().map(|place| place.line),
             message: format!(
                 "a circle of modules that {LIST} does not have: {}{}\n  move what both need into \
                  a file of its own",
@@ -369,6 +419,24 @@ mod tests {
         assert_eq!(circles(&[a, b, root]), ["c/src/a.rs c/src/b.rs"]);
         let b = ("c/src/b.rs", "pub struct B;");
         assert!(circles(&[a, b, root]).is_empty());
+    }
+
+    fn circles_of_all(texts: &[(&str, &str)]) -> Vec<String> {
+        let graphs = graphs(&files(texts)).into_iter();
+        graphs.flat_map(|graph| graph.circles()).map(|circle| joined(&circle)).collect()
+    }
+
+    #[test]
+    fn folders_that_use_each_other_are_a_circle() {
+        // No file of them is in a circle.
+        let root = ("c/src/lib.rs", "mod x;\nmod y;");
+        let x = [("c/src/x/mod.rs", "mod a;\nmod b;"), ("c/src/x/a.rs", "use crate::y::Y;")];
+        let b = ("c/src/x/b.rs", "pub struct B;");
+        let y = ("c/src/y.rs", "use crate::x::b::B;\npub struct Y;");
+        assert!(circles(&[root, x[0], x[1], b, y]).is_empty());
+        assert_eq!(circles_of_all(&[root, x[0], x[1], b, y]), ["c/src/x c/src/y"]);
+        let y = ("c/src/y.rs", "pub struct Y;");
+        assert!(circles_of_all(&[root, x[0], x[1], b, y]).is_empty());
     }
 
     #[test]

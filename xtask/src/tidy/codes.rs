@@ -1,6 +1,6 @@
 //! Catalogue codes named in sources are explained in `docs/catalogue.md`.
 
-use super::Finding;
+use crate::finding::Finding;
 use crate::repo::TextFile;
 
 const PAGE: &str = "docs/catalogue.md";

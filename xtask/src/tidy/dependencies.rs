@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::Finding;
+use crate::finding::Finding;
 use crate::repo::Repo;
 
 const REASONS: &str = "docs/dependencies.md";

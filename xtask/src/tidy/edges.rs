@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use super::Finding;
+use crate::finding::Finding;
 
 /// External crates that a crate may use.
 enum Outside {

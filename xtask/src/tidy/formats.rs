@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::Finding;
+use crate::finding::Finding;
 use crate::repo::TextFile;
 
 const PAGE: &str = "docs/reference/results.md";

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Finding;
+use crate::finding::Finding;
 use crate::repo::TextFile;
 
 const PAGE: &str = "GLOSSARY.md";

@@ -1,6 +1,6 @@
 //! Reports long files. One idea may need one; two ideas in a file do not. Tests do not count.
 
-use super::Finding;
+use crate::finding::Finding;
 use crate::repo::TextFile;
 
 /// Code lines from which a file is reported.

@@ -1,6 +1,6 @@
 //! Links between Markdown files have targets.
 
-use super::Finding;
+use crate::finding::Finding;
 use crate::repo::{Repo, TextFile};
 
 /// Checks that every link of a Markdown file to a local file has its target.

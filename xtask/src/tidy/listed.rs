@@ -1,7 +1,7 @@
 //! Every file of tests is in a test program: cargo builds no file that nothing lists, and its tests
 //! would never run.
 
-use super::finding::Finding;
+use crate::finding::Finding;
 use crate::repo::TextFile;
 
 /// The list of a package's tests.

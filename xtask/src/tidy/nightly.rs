@@ -1,8 +1,8 @@
 //! Every part of the long run has a row in the table of its results.
 
-use super::Finding;
+use crate::finding::Finding;
+use crate::record::{PAGE, mistakes};
 use crate::repo::TextFile;
-use crate::test::record::{PAGE, mistakes};
 
 /// Compares the rows with the parts.
 pub(super) fn check(files: &[TextFile]) -> Vec<Finding> {

@@ -3,8 +3,8 @@
 
 use std::cmp::Ordering;
 
-use super::Finding;
 use super::glossary::is_source;
+use crate::finding::Finding;
 use crate::house::{binds_closure, saturates};
 use crate::repo::TextFile;
 

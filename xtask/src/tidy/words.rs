@@ -1,6 +1,6 @@
 //! Words not allowed in the tree, each with its replacement.
 
-use super::Finding;
+use crate::finding::Finding;
 use crate::repo::TextFile;
 
 /// A word to look for.

@@ -8,8 +8,8 @@ use anyhow::{Context, Result};
 use super::{PACKAGE, Proved};
 use crate::bare_root::{Root, mirror};
 use crate::child::succeeds;
+use crate::needs::{is_root, provide_one};
 use crate::repo::Repo;
-use crate::test::needs::{is_root, provide_one};
 
 /// A release of Debian with the oldest Python that the wheel supports, 3.9, and version 2.31 of the
 /// C library.

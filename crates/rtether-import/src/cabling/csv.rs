@@ -2,7 +2,7 @@
 
 use super::{Cable, LONGEST};
 use crate::error::ImportError;
-use crate::list::{Cells, Table};
+use crate::table::{Cells, Table};
 use crate::text::plain;
 
 /// Fastest rate that is taken, in megabits per second.

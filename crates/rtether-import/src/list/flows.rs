@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use rtether_model::quantity::Duration;
 
-use super::table::{Cells, Table};
 use crate::columns::{Column, Columns, Source, unit_of_time};
 use crate::error::ImportError;
+use crate::table::{Cells, Table};
 
 /// Longest time that a list may state.
 const LONGEST: i64 = 86_400_000_000_000_000;

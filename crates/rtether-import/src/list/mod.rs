@@ -1,11 +1,10 @@
 //! Lists of flows as CSV, with a list of links beside them if there is one.
 //!
-//! `table` reads rows, `flows` what a row says, `network` stations, switches and ways; this file
+//! [`crate::table`] reads rows, `flows` what a row says, `network` stations, switches and ways; this file
 //! writes the scenario.
 
 mod flows;
 mod network;
-mod table;
 
 use std::collections::BTreeSet;
 
@@ -19,10 +18,10 @@ use crate::options::Options;
 use crate::plan::{Assumption, Code, Count, Finding, Plan};
 use crate::sheet::{Names, Sheet, rate, scalar, time};
 use crate::stacks::Stacks;
+use crate::table::Table;
 use crate::text::{plain, quote};
 pub(crate) use flows::Row;
 use network::Network;
-pub(crate) use table::{Cells, Table};
 
 /// Rate of links that nothing states, in megabits per second.
 const USUAL_RATE: u64 = 1_000;

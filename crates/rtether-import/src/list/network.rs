@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use rtether_model::quantity::Duration;
 
 use super::flows::Row;
-use super::table::{Cells, Table};
 use crate::cabling::Cabling;
 use crate::error::ImportError;
 use crate::sheet::Names;
+use crate::table::{Cells, Table};
 use crate::text::quote;
 use crate::ways::{Neighbors, way};
 

@@ -30,6 +30,9 @@ pub(crate) use udp::mark;
 pub use udp::{Udp, UdpOptions};
 pub use xdp::Xdp;
 
+/// Largest payload sent or received, in octets.
+pub const PAYLOAD_MAX: usize = 65_507;
+
 /// A socket whose payloads the kernel stamps with their time, if it can.
 pub trait Stamped: AsFd {
     /// Enables kernel time stamps on what is sent and received from now on.

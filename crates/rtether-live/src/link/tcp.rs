@@ -10,9 +10,8 @@ use rtether_proto::probe::framing::{self, Deframer};
 use rustix::event::epoll;
 use socket2::{Domain, Protocol, Socket, Type};
 
-use super::{Link, Service, Stamped, Turned, UdpOptions, ready, udp};
+use super::{Link, PAYLOAD_MAX, Service, Stamped, Turned, UdpOptions, ready, udp};
 use crate::leaving::{Leaving, tell};
-use crate::meter::PAYLOAD_MAX;
 use crate::process::is_short_of_descriptors;
 use crate::spare::Spare;
 

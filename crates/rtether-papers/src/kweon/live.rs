@@ -12,7 +12,7 @@ use super::{
     Bulk, Case, MEDIUM_BPS, Platform, Point, Scheme, file_times, greedy, jain, merge, nongreedy,
     nt, plant, sequence,
 };
-use crate::live::lab;
+use crate::lab;
 use crate::observe::Known;
 use crate::prelude::*;
 

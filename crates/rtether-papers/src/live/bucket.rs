@@ -12,7 +12,7 @@ use rtether_model::smoother::{Config, Fixed, Mode, Rule};
 use rtether_testbed::shim::{AnyShim, Backend, Settings};
 use rtether_testbed::testbed::DEVICE;
 
-use super::lab;
+use crate::lab;
 use crate::plant::Plant;
 use crate::prelude::*;
 

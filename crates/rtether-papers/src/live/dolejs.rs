@@ -3,8 +3,8 @@
 use rtether::report::text::plural;
 use rtether_model::histogram::Histogram;
 
-use super::lab;
 use crate::hub;
+use crate::lab;
 use crate::prelude::*;
 
 /// Measuring time per load.

@@ -3,8 +3,9 @@
 use rtether_testbed::testbed::Emulation;
 use rtether_testbed::{Interval, PingOptions, Via};
 
-use super::{Calm, lab};
+use super::Calm;
 use crate::kakanakov::{self, Board, Load, Protocol, Scenario, measured};
+use crate::lab;
 use crate::observe::Known;
 use crate::prelude::*;
 

@@ -6,7 +6,6 @@
 mod bucket;
 mod dolejs;
 mod kakanakov;
-pub(crate) mod lab;
 mod orte;
 mod prio;
 mod valentim;

@@ -9,7 +9,7 @@ use rtether_testbed::testbed::Emulation;
 use rtether_testbed::topics::ParticipantOptions;
 use rtether_testbed::{Config, EchoOptions, PingOptions, Via, over_loopback};
 
-use super::lab;
+use crate::lab;
 use crate::observe::mean;
 use crate::orte::{self, Point, REPETITION, REPETITIONS, SIZE, SIZES};
 use crate::prelude::*;

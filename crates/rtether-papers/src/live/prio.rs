@@ -12,7 +12,8 @@ use rtether_proto::endnode::{Classifier, parse};
 use rtether_testbed::testbed::{DEVICE, Emulation};
 use rtether_testbed::{Placement, Thread, Via};
 
-use super::{Calm, lab};
+use super::Calm;
+use crate::lab;
 use crate::plant::{self, Plant};
 use crate::prelude::*;
 use crate::prio::tasks::{PAPER, is_slower};

@@ -8,7 +8,8 @@ use rtether_model::wire::{PREAMBLE, wire_time};
 use rtether_testbed::testbed::Emulation;
 use rtether_testbed::{Via, over_loopback};
 
-use super::{Calm, lab};
+use super::Calm;
+use crate::lab;
 use crate::prelude::*;
 use crate::valentim::decomposition::headers;
 use crate::valentim::{

@@ -8,7 +8,7 @@ use rtether_testbed::testbed::{Emulation, Measured};
 use super::Case;
 use super::plant::{self, Load, Setup};
 use super::tables::{Table, compare, value};
-use crate::live::lab;
+use crate::lab;
 use crate::observe::Known;
 use crate::prelude::*;
 

@@ -9,7 +9,6 @@
 
 mod decode;
 mod encode;
-mod endpoints;
 mod extent;
 mod kinds;
 mod missing;
@@ -18,7 +17,6 @@ mod value;
 #[cfg(test)]
 mod tests;
 
-pub use endpoints::{Publication, Subscription};
 pub use kinds::{
     DEPTH_MAX, Enumeration, Enumerator, MEMBERS_MAX, Member, Primitive, Structure, Type, TypeError,
     VALUES_MAX,

@@ -14,9 +14,9 @@ use rtether_model::wire::{self, Encapsulation};
 
 use super::Simulation;
 use crate::admission::Outgoing;
+use crate::datagram::Message;
 use crate::observe::Observer;
 use crate::packet::{NONE, Packet, frame_octets};
-use crate::publication::Message;
 
 impl Simulation {
     /// Returns whether a flow that is about to release has to wait for its channel; it asks for it

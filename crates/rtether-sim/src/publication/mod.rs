@@ -25,7 +25,6 @@
 
 mod build;
 mod habit;
-mod message;
 mod naming;
 mod run;
 mod series;
@@ -43,10 +42,10 @@ use rtether_rtps::time::Instant;
 
 pub(crate) use build::Plant;
 pub use habit::Habit;
-pub(crate) use message::Message;
 use series::Series;
 
 use crate::agenda::{Agenda, NEVER};
+use crate::datagram::Message;
 use crate::message::Released;
 use crate::packet::NONE;
 

@@ -5,8 +5,7 @@ use std::sync::atomic::AtomicBool;
 use rtether_live::host::features::{Feature, probe};
 use rtether_live::host::files::Files;
 
-use super::{Finding, State};
-use crate::testbed::DOCTOR;
+use super::{Finding, NAMES, State};
 
 /// Id of a feature, its use, and how to get it.
 const FEATURES: [(&str, &str, &str); 33] = [
@@ -57,7 +56,7 @@ pub(super) fn findings(files: &Files, stop: &AtomicBool) -> Vec<Finding> {
             .map(|error| error.message),
     });
     findings.extend(tools.iter().map(of_feature));
-    let name = format!("{DOCTOR}{}", std::process::id());
+    let name = format!("{NAMES}{}", std::process::id());
     match probe(&name, stop) {
         Ok(features) => findings.extend(features.iter().map(of_feature)),
         Err(error) => findings.push(Finding::missing(

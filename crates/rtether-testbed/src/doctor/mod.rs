@@ -23,6 +23,9 @@ pub use goals::{GOALS, Goal, Obstacle, goal};
 pub use output::{json, obstacles_text, parse};
 pub use remote::{RemoteError, examine_remote};
 
+/// Prefix of the names of its namespaces.
+pub(super) const NAMES: &str = "doctor-";
+
 /// Effect of a finding on measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum State {

@@ -7,9 +7,9 @@ use rtether_model::record::{Record, StreamRecord, Summary, TransferRecord};
 
 use super::Backend;
 use super::emulation::Emulation;
+use super::host_report::HostReport;
 use super::layers::HostLayer;
 use super::packets::Packets;
-use super::ssh::report::HostReport;
 use rtether::measured::{Distribution, Measurement, WithStalls};
 use rtether::scenario::Scenario;
 

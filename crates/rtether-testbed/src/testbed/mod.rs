@@ -9,6 +9,7 @@ mod commands;
 mod duties;
 mod emulation;
 mod files;
+mod host_report;
 mod kernel;
 mod layers;
 mod measured;
@@ -54,8 +55,6 @@ pub const STATIONS_MAX: usize = 100;
 const NAMES: &str = "live-";
 /// Prefix for [`super::calibrate`].
 pub(super) const CALIBRATE: &str = "calibrate-";
-/// Prefix for [`super::doctor`].
-pub(super) const DOCTOR: &str = "doctor-";
 
 /// What carries frames between the stations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -319,7 +318,7 @@ pub fn clean() -> Result<Vec<String>, TestbedError> {
 /// Returns whether a name belongs to a process that has ended: the process number follows the name
 /// of the verb.
 fn is_left_behind(name: &str) -> bool {
-    let verbs = [NAMES, CALIBRATE, DOCTOR];
+    let verbs = [NAMES, CALIBRATE, crate::doctor::NAMES];
     let name = name.strip_prefix(PREFIX).unwrap_or_default();
     let rest = verbs.iter().find_map(|verb| name.strip_prefix(verb));
     let digits = rest.map(|rest| rest.split(|c: char| !c.is_ascii_digit()));

@@ -16,7 +16,6 @@ mod rates;
 mod relation;
 pub mod ros;
 mod ros_output;
-mod round_trip;
 mod session;
 mod spy;
 mod spy_output;
@@ -55,7 +54,8 @@ pub use topic_type::{Member, TopicType};
 pub use trace::{TRACE_MAX, Trace, Traced};
 pub use values::{ValueError, Values, lines_of, values_of};
 
-pub(super) use round_trip::{answer, ask};
+pub(super) use session::LOOK;
+pub(super) use text::place;
 
 use super::rights::give_up;
 use super::{LiveError, Thread, keep_cores_awake};
@@ -315,6 +315,6 @@ fn shown(span: time::Duration) -> Duration {
     Duration::from_ps(span.as_ns().saturating_mul(1_000))
 }
 
-fn no_room() -> LiveError {
+pub(super) fn no_room() -> LiveError {
     LiveError::Topic("the participant has reached its limit of endpoints".to_owned())
 }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::mpsc::TryRecvError;
 
 use rtether_live::rtps::Domain;
-use rtether_rtps::dynamic::{self, Structure, Value};
+use rtether_rtps::described;
+use rtether_rtps::dynamic::{Structure, Value};
 use rtether_rtps::engine::{Participant, ReaderId, WriterId};
 use rtether_rtps::reader::SampleInfo;
 use rtether_rtps::sequence::SequenceNumber;
@@ -75,7 +76,7 @@ pub(super) fn outlet(
             let (now, participant) = (domain.now(), domain.participant_mut());
             let (kind, qos) = (Arc::clone(kind), topic.qos.clone());
             let publication =
-                dynamic::Publication::create(participant, now, &topic.topic, kind.clone(), qos);
+                described::Publication::create(participant, now, &topic.topic, kind.clone(), qos);
             let publication = publication.map_err(|_| no_room())?;
             if options.describes {
                 let description = Description::of(&kind);
@@ -106,7 +107,7 @@ pub(super) fn inlet(
         TopicType::Described(kind) => {
             let kind = Arc::clone(kind);
             let subscription =
-                dynamic::Subscription::create(participant, now, topic, kind.clone(), qos);
+                described::Subscription::create(participant, now, topic, kind.clone(), qos);
             let subscription = subscription.map_err(|_| no_room())?;
             Ok(Box::new((subscription, kind)))
         }
@@ -187,7 +188,7 @@ impl<T: Show> Inlet for Subscription<T> {
 
 /// A writer of a described type.
 struct Described {
-    publication: dynamic::Publication,
+    publication: described::Publication,
     kind: Arc<Structure>,
     values: Values,
     value: Value,
@@ -231,7 +232,7 @@ impl Outlet for Described {
     }
 }
 
-impl Inlet for (dynamic::Subscription, Arc<Structure>) {
+impl Inlet for (described::Subscription, Arc<Structure>) {
     fn id(&self) -> ReaderId {
         self.0.id()
     }

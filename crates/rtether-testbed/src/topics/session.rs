@@ -17,7 +17,7 @@ use super::text::{clean, place};
 use super::{Happening, TopicOptions, span};
 
 /// Longest time between two checks for the end.
-pub(super) const LOOK: Duration = Duration::from_ms(100);
+pub(crate) const LOOK: Duration = Duration::from_ms(100);
 /// Largest number of mismatching endpoints remembered with their reason.
 const APART_MAX: usize = 1_024;
 

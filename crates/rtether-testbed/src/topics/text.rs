@@ -28,7 +28,7 @@ pub(super) fn clean(text: &str) -> String {
 }
 
 /// Returns an address for display.
-pub(super) fn place(locator: &Locator) -> String {
+pub(crate) fn place(locator: &Locator) -> String {
     match locator {
         Locator::Udp(address) => SocketAddr::to_string(address),
         Locator::Ethernet { .. } => locator.to_string(),

@@ -9,6 +9,7 @@
 use rtether_model::quantity::{Duration, Instant};
 
 use super::wire::Reading;
+use crate::testbed::host_report::{Basis, HostClock};
 
 /// Exchanges before and after the run.
 pub(super) const EXCHANGES: u32 = 32;
@@ -48,34 +49,6 @@ pub(super) struct Estimate {
     pub(super) exchanged: Offset,
     /// From the synchronized clocks of the day of both hosts.
     pub(super) synchronized: Option<Offset>,
-}
-
-/// Method that gave the offset of a clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Basis {
-    /// Exchanges over the connection.
-    Exchanges,
-    /// Both clocks of the day are synchronized, by PTP or NTP.
-    Synchronized,
-}
-
-/// The clock of a host relative to that of the coordinator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HostClock {
-    /// The same clock.
-    Same,
-    /// A different clock.
-    Apart {
-        /// Offset at the start of the run, in nanoseconds, of the monotonic clocks; positive if
-        /// ahead.
-        offset_ns: i64,
-        /// Largest error of the offset.
-        uncertainty: Duration,
-        /// Change of the offset from before the run to after it.
-        moved: Duration,
-        /// How it was determined.
-        basis: Basis,
-    },
 }
 
 /// A clock from before the run to after it.

@@ -8,8 +8,9 @@ use rtether_live::host;
 use rtether_model::network::NodeId;
 use rtether_model::quantity::Duration;
 
+use super::HostClock;
 use super::agents::{Agents, PATIENCE, Phase, Turn};
-use super::clocks::{Course, Estimate, HostClock};
+use super::clocks::{Course, Estimate};
 use super::hosts::Deployment;
 use super::merge::{self, NodeClock};
 use super::records::Report;

@@ -14,7 +14,6 @@ mod hosts;
 mod merge;
 mod output;
 mod records;
-pub(super) mod report;
 mod session;
 mod station;
 #[cfg(test)]
@@ -27,13 +26,12 @@ use crate::doctor::RemoteError;
 use rtether::scenario::{Override, Scenario};
 
 pub use agent::{AgentError, serve};
-pub use clocks::{Basis, HostClock};
 // For tests and fuzz targets only.
+pub use super::host_report::{Basis, HostClock, HostReport};
 #[doc(hidden)]
 pub use heard::{Heard, heard};
 pub use hosts::{Deployment, Remote};
 pub(super) use output::{json, leave_open, lines};
-pub use report::HostReport;
 
 /// The command-line verb that runs an agent.
 pub const VERB: &str = "live-agent";

@@ -3,12 +3,12 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration as WallDuration, Instant as WallInstant};
 
-use rtether_rtps::dynamic;
 use rtether_rtps::engine::{NewSample, Participant, TopicName, WriterId};
 use rtether_rtps::time::{Duration, Instant};
 use rtether_rtps::typed::{Publication, PublishError};
 use rtether_rtps::types::Octets;
 use rtether_rtps::writer::{ChangeKind, WriteError};
+use rtether_rtps::{described, dynamic};
 
 use super::hold::Hold;
 use super::kind::{Content, Kind, value_of};
@@ -29,7 +29,7 @@ pub struct Publisher {
 enum Outlet {
     Octets(Publication<Octets>),
     Payload(WriterId),
-    Described(dynamic::Publication, Arc<dynamic::Structure>),
+    Described(described::Publication, Arc<dynamic::Structure>),
 }
 
 /// A value on its way.
@@ -58,7 +58,7 @@ impl Publisher {
             }
             Kind::Described(structure) => {
                 let own = Arc::clone(&structure);
-                let made = dynamic::Publication::create(participant, now, topic, own, qos);
+                let made = described::Publication::create(participant, now, topic, own, qos);
                 made.ok().map(|made| Outlet::Described(made, structure))
             }
         };

@@ -4,12 +4,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration as WallDuration, Instant as WallInstant};
 
 use rtether_live::clock::monotonic_and_real_ns;
-use rtether_rtps::dynamic;
 use rtether_rtps::engine::{Participant, ReaderId, TopicName};
 use rtether_rtps::reader::{InstanceState, SampleInfo};
 use rtether_rtps::time::{Instant, WallTime};
 use rtether_rtps::typed::Subscription;
 use rtether_rtps::types::Octets;
+use rtether_rtps::{described, dynamic};
 
 use super::bell::Bell;
 use super::hold::Hold;
@@ -34,7 +34,7 @@ struct Inlet {
 enum Source {
     Octets(Subscription<Octets>),
     Payload(ReaderId),
-    Described(dynamic::Subscription, Arc<dynamic::Structure>),
+    Described(described::Subscription, Arc<dynamic::Structure>),
 }
 
 /// A sample.
@@ -125,7 +125,7 @@ impl Subscriber {
             }
             Kind::Described(structure) => {
                 let own = Arc::clone(&structure);
-                let made = dynamic::Subscription::create(participant, now, topic, own, qos);
+                let made = described::Subscription::create(participant, now, topic, own, qos);
                 made.ok().map(|made| Source::Described(made, structure))
             }
         };

@@ -11,7 +11,7 @@ use crate::child::succeeds;
 use crate::repo::Repo;
 
 /// Option of cargo for programs that are to be fast.
-pub(super) const RELEASE: &str = "--release";
+pub(crate) const RELEASE: &str = "--release";
 
 /// Metadata table in which packages state how their test programs use the machine:
 /// `[package.metadata.tests]`.
@@ -19,7 +19,7 @@ const TABLE: &str = "tests";
 
 /// How a test program uses the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Class {
+pub(crate) enum Class {
     /// Mostly waits, for time to pass or for other processes; several run beside all others.
     Waits,
     /// Keeps a core busy; as many run at once as there are cores.
@@ -31,7 +31,7 @@ pub(super) enum Class {
 impl Class {
     const ALL: [Self; 3] = [Self::Waits, Self::Computes, Self::Measures];
 
-    pub(super) const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Waits => "waits",
             Self::Computes => "computes",
@@ -42,29 +42,29 @@ impl Class {
 
 /// A run of a test program, or of some of its tests.
 #[derive(Clone, Debug)]
-pub(super) struct Program {
+pub(crate) struct Program {
     /// `package target`, followed by `::prefix` if these are only some of its tests.
-    pub(super) name: String,
-    pub(super) class: Class,
-    pub(super) executable: PathBuf,
+    pub(crate) name: String,
+    pub(crate) class: Class,
+    pub(crate) executable: PathBuf,
     /// The folder in which it runs.
-    pub(super) folder: PathBuf,
+    pub(crate) folder: PathBuf,
     /// Arguments that select its tests.
-    pub(super) arguments: Vec<String>,
+    pub(crate) arguments: Vec<String>,
     /// Command that repeats it.
-    pub(super) repeat: String,
+    pub(crate) repeat: String,
 }
 
 impl Program {
     /// Returns its package, and the label of its target.
-    pub(super) fn target(&self) -> (&str, &str) {
+    pub(crate) fn target(&self) -> (&str, &str) {
         let (package, label) = self.name.split_once(' ').unwrap_or((&self.name, ""));
         let label = label.split_once("::").map_or(label, |(label, _)| label);
         (package, label)
     }
 
     /// Returns a run of the tests whose names begin with a prefix, also of those in other runs.
-    pub(super) fn only(&self, prefix: &str) -> Result<Self> {
+    pub(crate) fn only(&self, prefix: &str) -> Result<Self> {
         let names = names_in(&self.executable.to_string_lossy())?;
         let chosen = names.into_iter().filter(|name| name.starts_with(prefix));
         let chosen: Vec<String> = chosen.collect();
@@ -90,7 +90,7 @@ struct Entry {
 
 /// Builds the test programs of the packages that these options of cargo name; `None` if one fails
 /// to build. The output of cargo goes to a file in the folder.
-pub(super) fn build(
+pub(crate) fn build(
     repo: &Repo,
     folder: &Path,
     options: &[String],

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::program::{Class, Program};
+use crate::program::{Class, Program};
 
 /// A part of the tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,23 +34,23 @@ pub(crate) struct Long {
     name: &'static str,
     purpose: &'static str,
     /// `package target::prefix`: the tests of a program whose names begin so.
-    pub(super) tests: &'static [&'static str],
+    pub(crate) tests: &'static [&'static str],
 }
 
 impl Long {
     /// Returns whether its programs are built with `--release`: what the experiments of the papers
     /// check is in their results, and assertions on the way make them take hours.
-    pub(super) fn is_release(&self) -> bool {
+    pub(crate) fn is_release(&self) -> bool {
         self.name == "long-papers"
     }
 
     /// Returns whether its tests open the page of the playground, which is built first.
-    pub(super) fn needs_page(&self) -> bool {
+    pub(crate) fn needs_page(&self) -> bool {
         self.name == "long-playground"
     }
 
     /// Returns the packages of its programs, as arguments of cargo.
-    pub(super) fn packages(&self) -> Vec<String> {
+    pub(crate) fn packages(&self) -> Vec<String> {
         let packages = self.tests.iter().filter_map(|test| test.split(' ').next());
         let packages: BTreeSet<&str> = packages.collect();
         let options = packages.into_iter().map(|own| ["--package", own]);
@@ -295,7 +295,7 @@ impl Part {
     }
 
     /// Returns whether the part builds programs of chosen packages.
-    pub(super) const fn needs_programs(self) -> bool {
+    pub(crate) const fn needs_programs(self) -> bool {
         !matches!(self, Self::Tidy | Self::Format)
     }
 
@@ -331,7 +331,7 @@ impl Part {
     }
 
     /// Returns whether a test program belongs to this part, without its long tests.
-    pub(super) fn has(self, program: &Program) -> bool {
+    pub(crate) fn has(self, program: &Program) -> bool {
         match self {
             Self::Tests => true,
             Self::Waits => program.class == Class::Waits,

@@ -2,8 +2,7 @@
 
 use alloc::sync::Arc;
 
-use super::kinds::Structure;
-use super::value::Value;
+use crate::dynamic::{Structure, Value};
 use crate::engine::{
     CreateError, NewReader, NewWriter, Participant, ReaderId, TopicName, WriterId,
 };

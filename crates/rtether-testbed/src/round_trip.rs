@@ -19,9 +19,7 @@ use rtether_rtps::typed::{Publication, PublishError, Subscription};
 use rtether_rtps::types::Ping;
 use rtether_rtps::writer::WriteError;
 
-use super::session::LOOK;
-use super::text::place;
-use super::{SIZE_MAX, no_room, span};
+use crate::topics::{LOOK, SIZE_MAX, no_room, place, span};
 use crate::watchers::{gaps, watchers};
 use crate::{EchoOptions, LiveError, Marks, PingOptions, Via, session, why_ended};
 use rtether::meter::{Measurement, Subject};

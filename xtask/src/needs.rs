@@ -139,7 +139,7 @@ const OF_STEPS: &[&str] = &[
 /// Returns the variables to set for the tests: one for each available tool that has one.
 ///
 /// A tool that no test runs is neither looked up nor installed.
-pub(super) fn provide(repo: &Repo) -> Result<Vec<(&'static str, PathBuf)>> {
+pub(crate) fn provide(repo: &Repo) -> Result<Vec<(&'static str, PathBuf)>> {
     let files = repo.text_files()?;
     let installer = Installer::default();
     let mut found = Vec::new();
@@ -282,7 +282,7 @@ pub(crate) fn is_root() -> bool {
     output.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
 }
 
-pub(super) fn apt_get(args: &[&str]) -> bool {
+pub(crate) fn apt_get(args: &[&str]) -> bool {
     let mut command = Command::new("apt-get");
     command.args(args).env("DEBIAN_FRONTEND", "noninteractive");
     let Ok(output) = command.output() else {
@@ -334,13 +334,13 @@ mod tests {
             for rest in file.text.split("Command::new(\"").skip(1) {
                 let program = rest.split('"').next().unwrap();
                 // Our own, arguments of clap, and texts of tests.
-                if program.starts_with('/') || file.path == "xtask/src/test/needs.rs" {
+                if program.starts_with('/') || file.path == "xtask/src/needs.rs" {
                     continue;
                 }
                 count += 1;
                 assert!(
                     known.contains(&program),
-                    "{}: `{program}` is run; add it to TOOLS in xtask/src/test/needs.rs",
+                    "{}: `{program}` is run; add it to TOOLS in xtask/src/needs.rs",
                     file.path
                 );
             }

@@ -19,13 +19,13 @@ pub(crate) struct Message {
     /// Whether it carries a sample of an application, or a part of one.
     pub(crate) is_sample: bool,
     /// Application writer it is from or for; `None` in discovery.
-    pub(super) writer: Option<Guid>,
+    pub(crate) writer: Option<Guid>,
 }
 
 impl Message {
     /// Parses a datagram sent by a participant to another one; where the message itself names its
     /// destination, that counts.
-    pub(super) fn new(octets: &[u8], [from, to]: [GuidPrefix; 2], dscp: u8, port: u16) -> Self {
+    pub(crate) fn new(octets: &[u8], [from, to]: [GuidPrefix; 2], dscp: u8, port: u16) -> Self {
         let mut message =
             Self { octets: Arc::from(octets), dscp, port, is_sample: false, writer: None };
         if let Ok(parsed) = wire::parse(octets) {

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use super::part::Part;
+use crate::part::Part;
 use crate::repo::Repo;
 
 /// The page with the table.
@@ -19,13 +19,13 @@ pub(crate) const PAGE: &str = "docs/nightly.md";
 const NOT_YET: &str = "not yet recorded | – | – | – | – | –";
 
 /// What a part has shown.
-pub(super) struct Outcome {
-    pub(super) time: Duration,
-    pub(super) passed: u64,
-    pub(super) failed: u64,
-    pub(super) skipped: u64,
+pub(crate) struct Outcome {
+    pub(crate) time: Duration,
+    pub(crate) passed: u64,
+    pub(crate) failed: u64,
+    pub(crate) skipped: u64,
     /// Inputs that fuzz targets have run.
-    pub(super) executions: u64,
+    pub(crate) executions: u64,
 }
 
 impl fmt::Display for Outcome {
@@ -41,7 +41,7 @@ impl fmt::Display for Outcome {
 
 /// Writes the row of a part that has passed, unless a test of it skipped itself. Refuses if the files are not those of a commit, since
 /// the row names one.
-pub(super) fn write(repo: &Repo, part: Part, outcome: &Outcome) -> Result<()> {
+pub(crate) fn write(repo: &Repo, part: Part, outcome: &Outcome) -> Result<()> {
     if let Some(lack) = lack(outcome) {
         println!("not recorded: {lack}");
         return Ok(());
@@ -132,7 +132,7 @@ pub(crate) fn mistakes(text: &str) -> Vec<String> {
 }
 
 /// Reads how long parts took; empty without an earlier run.
-pub(super) fn read_times(file: &Path) -> BTreeMap<String, Duration> {
+pub(crate) fn read_times(file: &Path) -> BTreeMap<String, Duration> {
     let text = fs::read_to_string(file).unwrap_or_default();
     let lines = text.lines().filter_map(|line| line.split_once(' '));
     let times = lines.filter_map(|(time, name)| {
@@ -143,7 +143,7 @@ pub(super) fn read_times(file: &Path) -> BTreeMap<String, Duration> {
 }
 
 /// Keeps how long parts took.
-pub(super) fn keep_times(file: &Path, times: &BTreeMap<String, Duration>) {
+pub(crate) fn keep_times(file: &Path, times: &BTreeMap<String, Duration>) {
     let lines = times.iter();
     let lines = lines.map(|(name, time)| format!("{} {name}\n", time.as_millis()));
     // Without them the next run only tells less.
