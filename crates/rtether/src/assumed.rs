@@ -64,6 +64,14 @@ pub struct Kind {
     pub relief: Option<(usize, i128)>,
 }
 
+/// Returns how many assumptions touch each flow.
+pub(crate) fn by_flow(scenario: &Scenario) -> Vec<usize> {
+    if scenario.assumptions.held.is_empty() {
+        return vec![0; scenario.flows.len()];
+    }
+    Reach::new(scenario).by_flow(scenario)
+}
+
 impl Assumed {
     /// Finds what the verdict rests on; with bounds, also what matters most.
     pub fn of(scenario: &Scenario, analysis: Option<&Analysis>) -> Self {

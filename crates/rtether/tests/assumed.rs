@@ -3,8 +3,9 @@
 use std::fmt::Write;
 
 use rtether::assumed::Assumed;
-use rtether::bound;
+use rtether::bound::{self, Bounds};
 use rtether::check::{Options, be_strict, check};
+use rtether::report::format::Render;
 use rtether::report::gate;
 use rtether::scenario::{Override, Scenario, load, load_with};
 use rtether::verdict::Conclusion;
@@ -55,6 +56,18 @@ fn the_kind_that_gains_a_proof_is_the_first() {
     let found = assumed(&scenario(&PAIR.replace("300 us", "900 us")));
     assert_eq!(found.proved, Some(1));
     assert_eq!(found.first().map(|first| first.name.as_str()), Some("stack"));
+}
+
+/// Oracle: by hand, both assumptions are on the way of the flow; as `check` counts them.
+#[test]
+fn bounds_in_csv_count_what_touches_a_flow() {
+    let scenario = scenario(PAIR);
+    let analysis = bound::analyze(&scenario);
+    let csv = Bounds { scenario: &scenario, analysis: &analysis }.rows().csv();
+    let mut lines = csv.lines();
+    assert!(lines.next().is_some_and(|titles| titles.ends_with(",assumptions")), "{csv}");
+    assert!(lines.next().is_some_and(|row| row.ends_with(",2")), "{csv}");
+    assert_eq!(Assumed::of(&scenario, Some(&analysis)).by_flow, [2]);
 }
 
 /// Oracle: by hand. On a link with bit errors a packet need not arrive, so that no stream over it is

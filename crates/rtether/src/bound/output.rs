@@ -12,6 +12,7 @@ use super::condition::only_if;
 use super::document;
 use super::names::{Names, flow_limit, policer};
 use super::{MODEL, Statistical, counts, reason, responsible, statistical, verdict};
+use crate::assumed;
 use crate::report::format::{Part, Render, indented, write_indented};
 use crate::report::table::{Cell, Screen, Table};
 use crate::report::text::{percent, plain_line, plural, time};
@@ -90,6 +91,7 @@ impl Bounds<'_> {
         let statistical = statistical(scenario);
         let has_statistical = statistical.iter().any(Option::is_some);
         let name = |id| scenario.network.node(id).name.as_str();
+        let assumptions = assumed::by_flow(scenario);
         let is_one = |judged| verdict(scenario, judged).starts_with("if-");
         let has_conditions = analysis.judged().any(is_one);
         let streams = analysis.judged().zip(statistical);
@@ -122,6 +124,7 @@ impl Bounds<'_> {
             .file("reason", |row| row.reason(scenario))
             .shown("verdict", |row| super::words(verdict(scenario, (row.stream, row.condition))))
             .file("only_if", |row| Some(only_if(&names, analysis, row.condition?)))
+            .file("assumptions", |row| assumptions[row.stream.flow.index()])
             .when(has_conditions, |rows| {
                 rows.shown("only", |row| {
                     let judged = (row.stream, row.condition);
