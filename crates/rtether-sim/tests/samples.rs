@@ -23,7 +23,6 @@ const LEAVES: Duration = Duration::from_ms(2_500);
 /// A plant with one topic, and what its applications do.
 struct Case {
     plant: Plant,
-    version: RtpsVersion,
     is_reliable: bool,
     has_errors: bool,
     habits: Vec<Option<Habit>>,
@@ -57,7 +56,7 @@ impl Case {
         }
         let habits = stations[1..].iter().map(|_| habit(dice)).collect();
         let leaves = dice.chance(50);
-        Self { plant, version, is_reliable, has_errors, habits, leaves }
+        Self { plant, is_reliable, has_errors, habits, leaves }
     }
 
     fn run(&self, seed: u64) -> Record {
@@ -95,12 +94,8 @@ fn check(seed: u64) -> SampleRecord {
         let samples = stream.samples.expect("a topic");
         let said = format!("seed {seed}: {samples:?}, {habit:?}, {:?}", case.plant.flows[0]);
         assert_eq!(samples.accounted(), samples.written, "{said}");
-        // What is lost right before a good-bye is not known to the reader; its queue is looked at. In
-        // RTPS 1.0 a manager only reports that the talker is gone, which may be a mistake: what the
-        // reader had no room for is not given up.
-        let is_reported = case.version == RtpsVersion::V1_0;
-        let has_room = habit.is_none_or(|habit| habit.room.is_none());
-        if case.leaves && !case.has_errors && (has_room || !is_reported) {
+        // What is lost right before a good-bye is not known to the reader; its queue is looked at.
+        if case.leaves && !case.has_errors {
             assert_eq!(samples.under_way, 0, "{said}");
         }
         if case.is_reliable && !case.has_errors {

@@ -68,7 +68,8 @@ impl Participant {
         all.fold(Instant::NEVER, Instant::min)
     }
 
-    /// Forgets participants that have left and are silent, after what their writers left incomplete.
+    /// Forgets participants that have left and are silent, and accounts for what their writers left
+    /// incomplete.
     pub(super) fn end_leaves(&mut self, now: Instant) {
         while self.leave_at() <= now {
             let due = self.leaving.iter().find(|(_, one)| one.quiet_at <= now);
@@ -76,9 +77,12 @@ impl Participant {
                 return;
             };
             let leaving = self.leaving.remove(&prefix);
-            if leaving.is_some_and(|leaving| leaving.is_certain) {
-                for local in self.readers.iter_mut().flatten() {
+            let is_certain = leaving.is_some_and(|leaving| leaving.is_certain);
+            for local in self.readers.iter_mut().flatten() {
+                if is_certain {
                     local.reader.drain_all(now, prefix);
+                } else {
+                    local.reader.presume_all(now, prefix);
                 }
             }
             self.forget(now, prefix, Parting::Left);

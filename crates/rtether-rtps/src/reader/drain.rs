@@ -1,7 +1,10 @@
 //! The end of a writer that sends nothing more: what waited for earlier samples is delivered, and
 //! what is missing is lost.
+//!
+//! A writer that is only reported to have ended may come back: what is missing of it is counted until
+//! then (`proxy::gone`).
 
-use super::Reader;
+use super::{Gone, Reader};
 use crate::guid::{Guid, GuidPrefix};
 use crate::sequence::SequenceNumber;
 use crate::time::Instant;
@@ -52,13 +55,26 @@ impl Reader {
         }
     }
 
+    /// Counts what is missing of all writers of a participant that is said to have left, until they are
+    /// found anew.
+    pub(crate) fn presume_all(&mut self, now: Instant, prefix: GuidPrefix) {
+        if self.entity.is_built_in() {
+            return;
+        }
+        let mut rejected = 0_u64;
+        for proxy in self.of_participant(prefix).iter_mut().filter(|one| one.remote.is_reliable) {
+            rejected = rejected.saturating_add(proxy.presume_gone(now));
+        }
+        self.counters.rejected = self.counters.rejected.saturating_add(rejected);
+    }
+
     /// Returns the first sample of a writer, here or gone, that has no figure yet.
     pub(crate) fn accounted_to(&self, writer: Guid) -> SequenceNumber {
         let here = self.find(writer).ok();
         let here = here.and_then(|index| self.proxies.get(index));
         let here = here.map(|proxy| proxy.next);
-        let gone = || self.gone.iter().find(|(gone, _)| *gone == writer);
-        here.or_else(|| gone().map(|(_, next)| *next)).unwrap_or(SequenceNumber::FIRST)
+        let gone = || self.gone.iter().find(|gone| gone.writer == writer);
+        here.or_else(|| gone().map(Gone::accounted_to)).unwrap_or(SequenceNumber::FIRST)
     }
 
     /// Returns how many samples reliable writers are known to have that this reader still lacks, or
@@ -92,6 +108,15 @@ mod tests {
 
     /// A reader with room for `room` samples, to which a writer has sent 1, 3 and 4 of five.
     fn reader(room: u32) -> Reader {
+        let mut reader = new(room);
+        for sequence in [1, 3, 4] {
+            send(&mut reader, sequence);
+        }
+        announce(&mut reader, 5);
+        reader
+    }
+
+    fn new(room: u32) -> Reader {
         let mut qos =
             Qos { history: History::KeepAll, reliability: Reliability::Reliable, ..Qos::reader() };
         qos.limits.samples = Some(room);
@@ -110,28 +135,32 @@ mod tests {
             is_proved: true,
         };
         assert!(reader.add_writer(NOW, remote));
-        for sequence in [1, 3, 4] {
-            let arrived = Arrived {
-                sequence: SequenceNumber(sequence),
-                kind: ChangeKind::Alive,
-                payload: &[0, 1, 0, 0],
-                inline: InlineQos::default(),
-                time: None,
-                at: NOW,
-            };
-            reader.on_data(NOW, writer(), &arrived);
-        }
+        reader
+    }
+
+    fn send(reader: &mut Reader, sequence: i64) {
+        let arrived = Arrived {
+            sequence: SequenceNumber(sequence),
+            kind: ChangeKind::Alive,
+            payload: &[0, 1, 0, 0],
+            inline: InlineQos::default(),
+            time: None,
+            at: NOW,
+        };
+        reader.on_data(NOW, writer(), &arrived);
+    }
+
+    fn announce(reader: &mut Reader, last: i64) {
         let heartbeat = Heartbeat {
-            reader: entity,
+            reader: reader.entity,
             writer: writer().entity,
             first: SequenceNumber::FIRST,
-            last: SequenceNumber(5),
+            last: SequenceNumber(last),
             count: 1,
             is_final: true,
             is_liveliness: false,
         };
         reader.on_heartbeat(NOW, writer(), &heartbeat);
-        reader
     }
 
     fn taken(reader: &mut Reader) -> Vec<i64> {
@@ -157,5 +186,50 @@ mod tests {
         assert_eq!(taken(&mut reader), [1, 3]);
         let counters = reader.all_counters();
         assert_eq!((counters.lost, counters.rejected), (2, 1));
+    }
+
+    #[test]
+    fn what_is_missing_of_a_writer_that_may_come_back_is_counted_until_then() {
+        // Oracle: by hand; 1 is delivered, 2 and 5 never came, and 3 and 4 waited for 2.
+        let mut reader = reader(100);
+        reader.presume_all(NOW, writer().prefix);
+        let remote = reader.proxies.first().map(|proxy| proxy.remote.clone()).unwrap();
+        assert!(reader.remove_writer(NOW, writer()));
+        assert_eq!(taken(&mut reader), [1]);
+        assert_eq!(reader.all_counters().lost, 4);
+        assert_eq!(reader.accounted_to(writer()), SequenceNumber(6));
+        // It continues where it was, and all come again.
+        assert!(reader.add_writer(NOW, remote));
+        assert_eq!(reader.all_counters().lost, 0);
+        assert_eq!(reader.accounted_to(writer()), SequenceNumber(2));
+        for sequence in 2..=5 {
+            send(&mut reader, sequence);
+        }
+        assert_eq!(taken(&mut reader), [2, 3, 4, 5]);
+        assert_eq!(reader.all_counters().ended(), 0);
+    }
+
+    #[test]
+    fn what_has_no_room_is_rejected_until_its_writer_comes_back() {
+        // Oracle: by hand; of five, four came, and two of them fit.
+        let mut reader = new(2);
+        for sequence in [1, 3, 4, 2] {
+            send(&mut reader, sequence);
+        }
+        announce(&mut reader, 5);
+        reader.presume_all(NOW, writer().prefix);
+        let remote = reader.proxies.first().map(|proxy| proxy.remote.clone()).unwrap();
+        assert!(reader.remove_writer(NOW, writer()));
+        let counters = reader.all_counters();
+        assert_eq!((counters.lost, counters.rejected), (1, 2));
+        assert!(reader.add_writer(NOW, remote));
+        let counters = reader.all_counters();
+        assert_eq!((counters.lost, counters.rejected), (0, 0));
+        assert_eq!(taken(&mut reader), [1, 2]);
+        for sequence in 3..=5 {
+            send(&mut reader, sequence);
+            assert_eq!(taken(&mut reader), [sequence]);
+        }
+        assert_eq!(reader.all_counters().ended(), 0);
     }
 }

@@ -28,7 +28,7 @@ use held::HELD_OCTETS_MAX;
 use instance::Instance;
 pub(crate) use pool::{Pool, make_room};
 use proxy::Scope;
-pub(crate) use proxy::{RemoteWriter, WriterProxy};
+pub(crate) use proxy::{Gone, RemoteWriter, WriterProxy};
 pub(crate) use sample::{Arrived, Sample, kind, octets};
 pub use sample::{
     InstanceState, KeyOf, ReaderCounters, ReaderTiming, SampleInfo, WriteKey, WriteKeyFn,
@@ -90,9 +90,8 @@ pub(crate) struct Reader {
     pub(crate) has_group_news: bool,
     /// Whether a sample was refused for lack of room.
     is_starved: bool,
-    /// Reliable writers that are gone, and the next sample of each, so that no sample is delivered
-    /// twice when one is found again.
-    gone: VecDeque<(Guid, SequenceNumber)>,
+    /// Reliable writers that are gone.
+    gone: VecDeque<Gone>,
 }
 
 fn limit(limit: Option<u32>, default: usize) -> usize {
@@ -177,9 +176,10 @@ impl Reader {
             Err(index) => {
                 let mut proxy = WriterProxy::new(now, remote);
                 proxy.scope = self.scope();
-                let before = self.gone.iter().find(|(gone, _)| *gone == proxy.remote.guid);
-                if let Some((_, next)) = before {
-                    proxy.begin_at(*next);
+                let before = self.gone.iter().position(|gone| gone.writer == proxy.remote.guid);
+                if let Some(gone) = before.and_then(|before| self.gone.remove(before)) {
+                    proxy.begin_at(gone.next);
+                    gone.take_back(&mut self.counters);
                 }
                 self.next_at = self.next_at.min(proxy.due_at());
                 self.proxies.insert(index, proxy);
@@ -200,14 +200,14 @@ impl Reader {
         self.counters.filtered = self.counters.filtered.saturating_add(proxy.withheld);
         let contradicted = &mut self.counters.contradicted;
         *contradicted = contradicted.saturating_add(proxy.contradicted);
-        self.gone.retain(|(gone, _)| *gone != guid);
+        self.gone.retain(|gone| gone.writer != guid);
         if self.gone.len() >= GONE_MAX {
             self.gone.pop_front();
         }
         // Built-in readers receive everything again: what is known of endpoints is dropped with
         // their participant.
         if !self.entity.is_built_in() {
-            self.gone.push_back((guid, proxy.next));
+            self.gone.push_back(Gone::of(&proxy));
         }
         self.release(now, guid);
         true
@@ -217,7 +217,7 @@ impl Reader {
     /// unless it requests history.
     pub(crate) fn forget_place(&mut self, writer: Guid) {
         if self.qos.durability == Durability::Volatile {
-            self.gone.retain(|(gone, _)| *gone != writer);
+            self.gone.retain(|gone| gone.writer != writer);
         }
     }
 

@@ -1,10 +1,14 @@
 //! Reader state for a matched writer (8.4.10.4).
 
+mod gone;
 mod owed;
 mod request;
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
+
+pub(crate) use gone::Gone;
+use gone::Presumed;
 
 use super::held::{GroupSet, HELD_OCTETS_MAX, OpenSet, Owned};
 use super::reassembly::Reassembly;
@@ -128,6 +132,8 @@ pub(crate) struct WriterProxy {
     begin: Option<SequenceNumber>,
     /// GAPs in a row that told where the reader begins when it had begun.
     retold: u8,
+    /// What is counted because it is said to be gone.
+    presumed: Presumed,
 }
 
 impl WriterProxy {
@@ -166,6 +172,7 @@ impl WriterProxy {
             arrived: 0,
             begin: None,
             retold: 0,
+            presumed: Presumed::default(),
         }
     }
 
