@@ -225,7 +225,7 @@ impl ReaderProxy {
             if is_there {
                 *new = *old;
             } else {
-                new.raise(old.offset.saturating_add(last.0));
+                *new = new.above(old, last);
                 self.begin_anew();
             }
         }

@@ -30,6 +30,8 @@ impl Rounds {
 pub(crate) struct Secret {
     /// Of the steps for this participant and address.
     seed: [u8; 16],
+    /// What nobody keeps secret: all numbers are above.
+    start: i64,
     rounds: Rounds,
     /// Right acknowledgments so far.
     right: u8,
@@ -56,7 +58,8 @@ impl Secret {
     /// Returns the numbers above `start` of a participant and an address, of which `seed` is a keyed
     /// hash.
     pub(crate) fn new(seed: [u8; 16], start: i64, rounds: Rounds) -> Self {
-        let mut this = Self { seed, rounds, right: 0, steps: 0, offset: start, confirmed: 0 };
+        let mut this =
+            Self { seed, start, rounds, right: 0, steps: 0, offset: start, confirmed: 0 };
         this.step();
         this
     }
@@ -73,9 +76,13 @@ impl Secret {
         self.steps = self.steps.wrapping_add(1);
     }
 
-    /// Moves all numbers above those that were used elsewhere.
-    pub(super) fn raise(&mut self, above: i64) {
-        self.offset = self.offset.saturating_add(above);
+    /// Returns the numbers of the same address, above all that `old` can have had, up to `last` samples.
+    ///
+    /// Above those that it had, they would tell at this address what only the old one was told.
+    pub(super) fn above(&self, old: &Self, last: SequenceNumber) -> Self {
+        let span = i64::from(old.rounds.count) << old.rounds.bits;
+        let used = old.start.saturating_add(span).saturating_add(last.0);
+        Self::new(self.seed, self.start.saturating_add(used), self.rounds)
     }
 
     /// Judges the base of an acknowledgment of samples from `first` to `last`. A wrong one takes back
@@ -124,6 +131,25 @@ mod tests {
             }
         }
         assert_eq!(secret.judge(secret.offset + 1, NONE), Shown::Proof);
+    }
+
+    #[test]
+    fn another_address_is_told_nothing_of_the_numbers_before() {
+        // Oracle: whatever the first address was told, the second is told the same.
+        for rounds in [Rounds::SEVERAL, Rounds::ONE] {
+            let new = Secret::new([1; 16], 0, rounds);
+            let after = |seed| {
+                let mut old = Secret::new([seed; 16], 5, rounds);
+                let mut highest = old.offset;
+                while old.judge(old.offset + 1, NONE) == Shown::More {
+                    highest = old.offset;
+                }
+                let above = new.above(&old, SequenceNumber(3));
+                assert!(above.offset > highest + 3);
+                above.offset
+            };
+            assert_eq!(after(2), after(3), "{rounds:?}");
+        }
     }
 
     #[test]

@@ -136,6 +136,33 @@ impl Attack {
         self.spoof(&datagram);
     }
 
+    /// Announces another address, by the one before.
+    fn move_to(&mut self, [from, to]: [Locator; 2]) {
+        for (at, places) in [(from, vec![from, to]), (to, vec![to])] {
+            self.forger.data.metatraffic_unicast.clone_from(&places);
+            self.forger.data.default_unicast = places;
+            let datagram = self.forger.announcement();
+            if at == VICTIM {
+                self.spoof(&datagram);
+            } else {
+                self.world.feed_from(at, &datagram);
+            }
+        }
+        self.world.wait(100 * MS);
+    }
+
+    /// Moves to the victim, and answers there by the steps that are known.
+    fn stay_with_the_victim(&mut self, mut position: i64, steps: &[i64]) {
+        self.move_to([ON_LINK, VICTIM]);
+        let own = self.world.participant.prefix();
+        for step in steps {
+            position += step;
+            self.count += 1;
+            let datagram = self.forger.guess(own, position, self.count);
+            self.spoof(&datagram);
+        }
+    }
+
     /// The writer of the participant.
     pub(crate) fn own_writer(&self) -> EntityId {
         let guid = self.world.participant.writer_guid(self.world.writer);
@@ -322,6 +349,33 @@ fn who_moves_proves_the_new_address() {
         attack.world.write();
     }
     assert_eq!(attack.balance().frames.1, 100);
+}
+
+/// A participant that announces its own address and the victim's in turn is told at its own how far
+/// the numbers have come, and so those that only the victim was told.
+#[test]
+fn who_moves_to_and_fro_learns_no_number_of_the_victim() {
+    // Oracle: three times the octets that came from the victim.
+    let mut attack = Attack::new(|_| {});
+    attack.forger = Forger::new(7, ON_LINK);
+    let datagram = attack.forger.announcement();
+    attack.world.feed(&datagram);
+    let own = attack.world.told_at(&attack.forger, ON_LINK);
+    let (mut position, mut steps) = (own, Vec::new());
+    for _ in 0..ROUNDS {
+        attack.stay_with_the_victim(position, &steps);
+        attack.move_to([VICTIM, ON_LINK]);
+        let told = attack.world.told_at(&attack.forger, ON_LINK);
+        steps.push(told - position - own + 1 - steps.iter().sum::<i64>());
+        position = told;
+    }
+    attack.stay_with_the_victim(position, &steps);
+    attack.reader(1, Reliability::BestEffort, None);
+    for _ in 0..1_000 {
+        attack.world.write();
+    }
+    let Balance { octets, .. } = attack.balance();
+    assert!(octets.1 <= 3 * octets.0, "{octets:?}");
 }
 
 #[test]

@@ -170,6 +170,11 @@ impl World {
         }
     }
 
+    /// Returns the base that a forger was told last at an address.
+    pub(crate) fn told_at(&self, forger: &Forger, at: Locator) -> i64 {
+        self.told[&(forger.prefix, at.origin())]
+    }
+
     /// Returns the acknowledgment of a forger that has received at an address, if it was sent
     /// anything there.
     pub(crate) fn proof_of(&mut self, forger: &Forger, at: Locator) -> Option<Vec<u8>> {
