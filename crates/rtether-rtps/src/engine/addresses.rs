@@ -7,13 +7,13 @@
 use alloc::collections::BTreeMap;
 
 use super::sources::is_at;
-use super::{Event, Participant, Remote, Transport};
+use super::{Event, Participant, Transport};
 use crate::guid::GuidPrefix;
 use crate::locator::{Locator, Origin, Recipient};
 use crate::time::{Duration, Instant};
 
 /// Octets that may be sent to an unproved address per octet received from it.
-const AMPLIFICATION: usize = 3;
+pub(super) const AMPLIFICATION: usize = 3;
 /// Minimum time between warnings of one kind, so that hostile peers cannot fill a log.
 pub(super) const WARN_AFTER: Duration = Duration::from_s(10);
 
@@ -94,15 +94,17 @@ impl Addresses {
 impl Participant {
     /// Credits the address of an unproved participant for a datagram. One of a proved participant
     /// gives nothing to others that claim its address, except that of a manager, for those that it
-    /// reports.
+    /// reports; it pays for calls of its further addresses.
     pub(super) fn credit(&mut self, from: GuidPrefix, origin: Origin, datagram: usize) {
-        let remote = self.remotes.get(&from);
         let is_v1 = self.role().is_some();
-        let is_due =
-            |remote: &Remote| !remote.proved.contains(&origin) || is_v1 && remote.is_manager();
-        if remote.is_some_and(is_due) {
-            let octets = wire_octets(self.config.transport, datagram);
+        let octets = wire_octets(self.config.transport, datagram);
+        let Some(remote) = self.remotes.get_mut(&from) else {
+            return;
+        };
+        if !remote.proved.contains(&origin) || is_v1 && remote.is_manager() {
             self.addresses.receive(origin, octets);
+        } else {
+            remote.further.earn(octets);
         }
     }
 
@@ -123,7 +125,10 @@ impl Participant {
         let payers = [Some(to.origin()), self.reported_by(to.origin())];
         let mut payers = payers.into_iter().flatten();
         let is_closed = self.is_closed(now, &[to]);
-        if !is_closed && payers.any(|payer| self.addresses.spend(payer, octets)) {
+        let is_paid = !is_closed
+            && (payers.any(|payer| self.addresses.spend(payer, octets))
+                || is_discovery && self.spend_for_call(to.origin(), octets));
+        if is_paid {
             return true;
         }
         self.counters.withheld += 1;

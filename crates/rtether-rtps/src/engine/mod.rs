@@ -11,6 +11,7 @@ mod create;
 mod demand;
 mod endpoints;
 mod expected;
+mod further;
 mod groups;
 mod leaving;
 mod liveliness;
@@ -106,6 +107,8 @@ struct Remote {
     has_answered: bool,
     /// Addresses at which it has proved to receive.
     proved: Vec<Origin>,
+    /// What is done about its further addresses.
+    further: further::Further,
     expires_at: Instant,
     writers: BTreeMap<EntityId, EndpointData>,
     readers: BTreeMap<EntityId, EndpointData>,
@@ -148,6 +151,8 @@ pub struct Participant {
     warn_withheld_at: Instant,
     /// Not later than the first expiry of a remote lease.
     lease_at: Instant,
+    /// Not later than the end of the first call of a further address.
+    call_at: Instant,
     /// When the next liveliness assertion is due.
     alive_at: Option<Instant>,
     events: VecDeque<Event>,
@@ -214,6 +219,7 @@ impl Participant {
             warn_refused_at: now,
             warn_withheld_at: now,
             lease_at: Instant::NEVER,
+            call_at: Instant::NEVER,
             alive_at: None,
             events: VecDeque::new(),
             counters: Counters::default(),
@@ -429,7 +435,7 @@ impl Participant {
         let readers = self.readers.iter().flatten();
         let readers = readers.filter_map(|local| local.reader.poll_timeout());
         let all = writers.chain(readers).chain(self.alive_at);
-        let all = all.chain([self.leave_at()]);
+        let all = all.chain([self.leave_at(), self.call_at]);
         all.fold(self.announce_at.min(self.lease_at), Instant::min)
     }
 
@@ -449,6 +455,7 @@ impl Participant {
             }
         }
         self.end_leaves(now);
+        self.end_calls(now);
         self.expire_remotes(now);
         self.assert_liveliness_if_due(now);
         self.handle_writers(now);

@@ -57,8 +57,11 @@ impl Remote {
     pub(super) fn keep_proofs(&mut self) {
         let data = &self.data;
         let places = data.metatraffic_unicast.iter().chain(&data.default_unicast);
+        let endpoints = self.writers.values().chain(self.readers.values());
+        let places = places.chain(endpoints.flat_map(|own| &own.unicast));
         let announced: Vec<Origin> = places.map(Locator::origin).collect();
         self.proved.retain(|one| announced.contains(one));
+        self.further.forget_calls();
     }
 }
 
@@ -169,6 +172,8 @@ impl Participant {
         for local in self.readers.iter_mut().flatten() {
             local.reader.on_proof(prefix, &proved);
         }
+        self.hang_up(now, prefix);
+        self.call_further(now, prefix);
     }
 
     /// Handles a datagram that names this participant as its destination. Where no address is

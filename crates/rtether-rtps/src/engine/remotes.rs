@@ -4,6 +4,7 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
+use super::further::Further;
 use super::proof::proving;
 use super::sightings::{Change, Sighted};
 use super::sources::is_at;
@@ -108,6 +109,7 @@ impl Participant {
             period: Duration::ZERO,
             has_answered: false,
             proved: Vec::new(),
+            further: Further::default(),
             expires_at: Instant::NEVER,
             writers: BTreeMap::new(),
             readers: BTreeMap::new(),
@@ -190,6 +192,7 @@ impl Participant {
         for local in self.writers.iter_mut().flatten() {
             local.writer.tell_again(from);
         }
+        self.call_further(now, from);
     }
 
     /// Announces this participant to a new one, so that it need not wait for the next period.
@@ -240,13 +243,9 @@ impl Participant {
         };
         let unicast = self.reachable(prefix, &remote.data.metatraffic_unicast, false);
         let multicast = self.reachable(prefix, &remote.data.metatraffic_multicast, true);
-        // With expected endpoints, only those for liveliness.
-        let endpoints = if self.is_expected(prefix) {
-            remote.data.endpoints & !ENDPOINTS_OF_DISCOVERY
-        } else {
-            remote.data.endpoints
-        };
+        let endpoints = self.endpoints_of(remote);
         let proving = proving(endpoints);
+        let told = remote.further.place().map_or_else(|| unicast.clone(), |to| alloc::vec![to]);
         for (bit, is_writer, entity, place) in BUILT_IN {
             if endpoints >> bit & 1 == 0 || !self.has_built_in(place) {
                 continue;
@@ -254,13 +253,44 @@ impl Participant {
             let guid = Guid::new(prefix, entity);
             let locators = if proving == Some(place) {
                 // Its numbers are a secret of the participant.
-                Places::Secret(unicast.clone())
+                Places::Secret(if is_writer { unicast.clone() } else { told.clone() })
             } else {
                 Places::Usual(unicast.clone(), multicast.clone())
             };
             self.match_built_in(now, (guid, is_writer), place, locators);
         }
         self.take_in_expected(now, prefix);
+    }
+
+    /// Tells a participant its secret numbers at an address; `None`: at the first one.
+    pub(super) fn tell_secret(&mut self, now: Instant, prefix: GuidPrefix, at: Option<Locator>) {
+        let Some(remote) = self.remotes.get(&prefix) else {
+            return;
+        };
+        let place = proving(self.endpoints_of(remote));
+        let mut all = BUILT_IN.into_iter();
+        let reader = all.find(|(_, is_writer, _, at)| !is_writer && place == Some(*at));
+        let Some((_, _, entity, place)) = reader else {
+            return;
+        };
+        let guid = Guid::new(prefix, entity);
+        let writer = self.writers.get(place).and_then(Option::as_ref);
+        if !writer.is_some_and(|local| local.writer.knows(guid)) {
+            return;
+        }
+        let first = || self.reachable(prefix, &remote.data.metatraffic_unicast, false);
+        let there = at.map_or_else(first, |at| alloc::vec![at]);
+        self.match_built_in(now, (guid, false), place, Places::Secret(there));
+    }
+
+    /// Returns the built-in endpoints of a participant that are used: with expected endpoints, only
+    /// those for liveliness.
+    pub(super) fn endpoints_of(&self, remote: &Remote) -> u32 {
+        if self.is_expected(remote.data.prefix) {
+            remote.data.endpoints & !ENDPOINTS_OF_DISCOVERY
+        } else {
+            remote.data.endpoints
+        }
     }
 
     /// Returns whether there are built-in endpoints at a place.
@@ -337,6 +367,7 @@ impl Participant {
 
     /// Forgets a participant.
     pub(super) fn forget(&mut self, now: Instant, prefix: GuidPrefix, why: Parting) {
+        self.hang_up(now, prefix);
         self.keep_position(prefix);
         let Some(remote) = self.remotes.remove(&prefix) else {
             return;
@@ -450,6 +481,7 @@ impl Participant {
         } else {
             self.match_remote_reader(now, endpoint);
         }
+        self.call_further(now, guid.prefix);
     }
 
     pub(super) fn handle_end(&mut self, now: Instant, from: GuidPrefix, guid: Option<Guid>) {

@@ -8,6 +8,7 @@
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
 
+use super::further::Further;
 use super::{ANNOUNCE_AFTER_MIN, Event, Participant, Parting, Remote};
 use crate::discovery::{EndpointData, ParticipantData};
 use crate::guid::{EntityId, Guid, GuidPrefix};
@@ -148,6 +149,7 @@ impl Participant {
             period: remote.period,
             has_answered: remote.has_answered,
             proved: remote.proved.clone(),
+            further: Further::default(),
             expires_at: remote.expires_at,
             writers: BTreeMap::new(),
             readers: BTreeMap::new(),

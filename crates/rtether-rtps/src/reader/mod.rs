@@ -37,7 +37,7 @@ use track::Turn;
 
 use crate::filter::{Filter, Judge};
 use crate::guid::{EntityId, Guid, GuidPrefix};
-use crate::locator::Origin;
+use crate::locator::{Locator, Origin};
 use crate::qos::{Durability, History, LivelinessKind, Qos, Reliability};
 use crate::sequence::SequenceNumber;
 use crate::time::{Duration, Instant};
@@ -391,6 +391,16 @@ impl Reader {
             let first = unicast.first();
             proxy.remote.is_proved = first.is_some_and(|place| proved.contains(&place.origin()));
         }
+    }
+
+    /// Returns the locators at which a participant is to be sent acknowledgments, and which it has
+    /// not proved.
+    pub(crate) fn unproved(&self, prefix: GuidPrefix) -> impl Iterator<Item = Locator> {
+        let start = self.proxies.partition_point(|one| one.remote.guid.prefix < prefix);
+        let own = self.proxies.iter().skip(start).map(|proxy| &proxy.remote);
+        let own = own.take_while(move |remote| remote.guid.prefix == prefix);
+        let own = own.filter(|remote| !remote.is_proved);
+        own.filter_map(|remote| remote.unicast.first().copied())
     }
 
     /// Returns whether a writer is matched.

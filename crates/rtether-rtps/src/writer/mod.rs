@@ -304,6 +304,20 @@ impl Writer {
         told
     }
 
+    /// Returns whether a reader is matched.
+    pub(crate) fn knows(&self, reader: Guid) -> bool {
+        self.find(reader).is_ok()
+    }
+
+    /// Returns the locators at which a participant is to be sent data, and which it has not proved.
+    pub(crate) fn unproved(&self, prefix: GuidPrefix) -> impl Iterator<Item = Locator> {
+        let start = self.proxies.partition_point(|one| one.remote.guid.prefix < prefix);
+        let own = self.proxies.iter().skip(start).map(|proxy| &proxy.remote);
+        let own = own.take_while(move |remote| remote.guid.prefix == prefix);
+        let own = own.filter(|remote| !remote.is_proved);
+        own.filter_map(|remote| remote.unicast.first().copied())
+    }
+
     /// Returns whether a reader has still to prove its address.
     pub(crate) fn is_to_prove(&self, reader: Guid) -> bool {
         let proxy = self.find(reader).ok();

@@ -7,6 +7,7 @@ use rtether_rtps::guid::EntityId;
 use rtether_rtps::locator::{Locator, Origin};
 use rtether_rtps::qos::Reliability;
 
+use crate::hostile::reflection::wire;
 use crate::hostile::world::{Forger, MS, ON_LINK, World, endpoint, matched};
 
 /// Default limit of known participants.
@@ -280,9 +281,9 @@ fn an_address_that_never_answers_gets_three_times_what_came_from_there() {
 }
 
 #[test]
-fn a_victim_that_somebody_names_gets_nothing() {
-    // Oracle: nothing ever came from the victim. A participant that announces it answers from its
-    // own address.
+fn a_victim_that_somebody_names_gets_no_data() {
+    // Oracle: nothing ever came from the victim: numbers to prove it, in datagrams of 68 octets, and
+    // three times what came from the one that names it. That one answers from its own address.
     let victim = at(98);
     let mut world = World::new();
     let mut forger = Forger::new(0, ON_LINK);
@@ -298,12 +299,16 @@ fn a_victim_that_somebody_names_gets_nothing() {
         world.feed(&datagram);
     }
     assert_eq!(world.participant.known_readers_of(world.writer), 2);
+    let mut came = 0;
     for _ in 0..50 {
         world.write();
         world.wait(1_000 * MS);
+        came += wire(forger.announcement().len());
         world.feed(&forger.announcement());
     }
-    assert_eq!(world.sent_to(|to| *to == victim), (0, 0));
+    let (count, octets) = world.sent_to(|to| *to == victim);
+    assert_eq!(octets, 68 * count);
+    assert!((1..=40).contains(&count) && count * wire(68) <= 3 * came, "{count}");
     assert!(world.sent_to(|to| *to == ON_LINK).0 > 0);
 }
 

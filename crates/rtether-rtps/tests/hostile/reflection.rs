@@ -55,6 +55,13 @@ impl Attack {
         self.world.feed_from(VICTIM, datagram);
     }
 
+    /// Sends from the attacker's own address.
+    fn send(&mut self, datagram: &[u8]) {
+        self.balance.frames.0 += 1;
+        self.balance.octets.0 += wire(datagram.len());
+        self.world.feed(datagram);
+    }
+
     /// Returns the balance so far, and begins anew.
     pub(crate) fn balance(&mut self) -> Balance {
         for (to, datagram) in self.world.sent.drain(..) {
@@ -314,6 +321,78 @@ fn an_address_that_a_proved_participant_names_is_proved_apart() {
         attack.world.write();
     }
     assert_eq!(attack.balance().frames.1, 0);
+}
+
+/// An attacker that has proved its own address, and a reader of it that names the victim's.
+fn naming(reliability: Reliability) -> Attack {
+    let mut attack = Attack::new(|_| {});
+    attack.forger = Forger::new(7, ON_LINK);
+    let datagram = attack.forger.announcement();
+    attack.send(&datagram);
+    assert!(attack.world.hear_from(&attack.forger, ON_LINK));
+    let mut data = endpoint(attack.forger.guid(EntityId::reader(1, false)), reliability);
+    data.unicast = vec![VICTIM];
+    let datagram = attack.forger.endpoint(&data);
+    attack.send(&datagram);
+    attack
+}
+
+#[test]
+fn an_address_that_only_a_reader_names_is_proved_there() {
+    // Oracle: all samples, one datagram each, once the numbers that were told there came back; and
+    // none before.
+    let mut attack = naming(Reliability::BestEffort);
+    let before = attack.world.told_at(&attack.forger, ON_LINK);
+    let datagram = attack.forger.announcement();
+    attack.send(&datagram);
+    for round in 0..=ROUNDS {
+        attack.balance();
+        for _ in 0..100 {
+            attack.world.write();
+        }
+        let expected = if round == ROUNDS { 100 } else { 0 };
+        assert_eq!(attack.balance().frames.1, expected, "{round}");
+        if let Some(proof) = attack.world.proof_of(&attack.forger, VICTIM) {
+            attack.send(&proof);
+        }
+    }
+    // The first address has not lost its proof, and is told the numbers again.
+    assert!(attack.world.told_at(&attack.forger, ON_LINK) > before);
+}
+
+#[test]
+fn who_names_a_victim_does_not_multiply_its_octets() {
+    // Oracle: three times the octets that came from the attacker, and no sample.
+    for reliability in [Reliability::BestEffort, Reliability::Reliable] {
+        let mut attack = naming(reliability);
+        let own = attack.world.participant.prefix();
+        let mut is_called = false;
+        for round in 0..100 {
+            // It may be called anew after each.
+            attack.forger.data.name = format!("{round}");
+            let datagram = attack.forger.announcement();
+            attack.send(&datagram);
+            for _ in 0..20 {
+                attack.world.write();
+            }
+            attack.world.wait(40 * MS * (round % 8));
+            // What it is told itself is no proof of the victim's address.
+            let told = attack.world.told_at(&attack.forger, ON_LINK);
+            for base in [told, told + 1] {
+                attack.count += 1;
+                let guess = attack.forger.guess(own, base, attack.count);
+                attack.send(&guess);
+            }
+            is_called |= attack.world.sent_to(|to| to.origin() == VICTIM.origin()).0 > 0;
+        }
+        assert!(is_called);
+        let Balance { octets, .. } = attack.balance();
+        assert!(octets.1 <= 3 * octets.0, "{octets:?}");
+        for _ in 0..100 {
+            attack.world.write();
+        }
+        assert_eq!(attack.balance().frames.1, 0);
+    }
 }
 
 #[test]

@@ -10,6 +10,7 @@ use alloc::vec::Vec;
 
 use crate::discovery::ParticipantData;
 use crate::discovery::v1::{Membership, Ports, decode_participant};
+use crate::engine::further::Further;
 use crate::engine::sightings::{Change, Sighted};
 use crate::engine::{Event, Participant, Remote};
 use crate::guid::{EntityId, Guid, GuidPrefix};
@@ -192,6 +193,7 @@ impl Participant {
                 // Believed, or vouched for by one who is; what it is sent is limited all the same.
                 has_answered: true,
                 proved: Vec::new(),
+                further: Further::default(),
                 expires_at: until,
                 writers: BTreeMap::new(),
                 readers: BTreeMap::new(),
