@@ -35,7 +35,7 @@ impl Simulation {
                 return;
             }
             if self.stations[index as usize].has(level)
-                && let Some(number) = self.mechanism_for(index, level, id)
+                && let Some(number) = self.mechanism_for(index, level, self.pool.get(id).flow)
                 && !self.passes(number, id, observer)
             {
                 return;
@@ -45,22 +45,12 @@ impl Simulation {
         self.enqueue(port, id, observer);
     }
 
-    /// Returns the position of the mechanism of a station at a level that is for a packet.
-    fn mechanism_for(&self, index: u32, level: Level, id: u32) -> Option<usize> {
-        let flow = if level == Level::Gap { self.pool.get(id).flow } else { 0 };
-        let key = (index, level, flow);
-        self.mechanisms.binary_search_by_key(&key, Mechanism::key).ok()
-    }
-
-    /// Returns the mechanism of a station that is for all of its packets.
-    fn mechanism(&self, index: u32, level: Level) -> Option<&Mechanism> {
-        let found = self.mechanisms.binary_search_by_key(&(index, level, 0), Mechanism::key);
-        Some(&self.mechanisms[found.ok()?])
-    }
-
-    fn mechanism_mut(&mut self, index: u32, level: Level) -> Option<&mut Mechanism> {
-        let found = self.mechanisms.binary_search_by_key(&(index, level, 0), Mechanism::key);
-        Some(&mut self.mechanisms[found.ok()?])
+    /// Returns the number of the mechanism of a station at a level that is for the packets of a
+    /// flow.
+    fn mechanism_for(&self, index: u32, level: Level, flow: u32) -> Option<usize> {
+        // Only gaps are of one flow each.
+        let flow = if level == Level::Gap { flow } else { 0 };
+        self.mechanisms.binary_search_by_key(&(index, level, flow), Mechanism::key).ok()
     }
 
     /// Offers a packet to a mechanism; returns whether it goes on at once, as it is.

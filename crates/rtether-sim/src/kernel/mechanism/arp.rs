@@ -9,8 +9,8 @@ use rtether_model::wire;
 use rtether_proto::mechanism::arp::Message;
 
 use crate::kernel::Simulation;
+use crate::mechanism::Level;
 use crate::mechanism::arp::address_of;
-use crate::mechanism::{Level, Mechanism};
 use crate::observe::Observer;
 use crate::packet::{ARP, GROUP, NONE, OUTBOUND, Packet, REVERSE, TAGGED, frame_octets};
 
@@ -34,8 +34,7 @@ impl Simulation {
             let asked = Message::request(target, sender.protocol);
             message = asked.answer(sender).unwrap_or(message);
         }
-        let key = (index, Level::Arp, 0);
-        let Ok(number) = self.mechanisms.binary_search_by_key(&key, Mechanism::key) else {
+        let Some(number) = self.mechanism_for(index, Level::Arp, packet.flow) else {
             return;
         };
         let state = self.mechanisms[number].as_arp();

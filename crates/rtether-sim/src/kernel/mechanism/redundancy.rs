@@ -129,10 +129,12 @@ impl Simulation {
     }
 
     fn redundancy(&self, station: u32) -> Option<&Redundant> {
-        self.mechanism(station, Level::Redundancy)?.as_redundancy()
+        let number = self.mechanism_for(station, Level::Redundancy, 0)?;
+        self.mechanisms[number].as_redundancy()
     }
 
     fn redundancy_mut(&mut self, station: u32) -> Option<&mut Redundant> {
-        self.mechanism_mut(station, Level::Redundancy)?.as_redundancy_mut()
+        let number = self.mechanism_for(station, Level::Redundancy, 0)?;
+        self.mechanisms[number].as_redundancy_mut()
     }
 }
