@@ -9,8 +9,8 @@
 
 use alloc::vec::Vec;
 
+use super::Participant;
 use super::addresses::AMPLIFICATION;
-use super::{Participant, Remote};
 use crate::guid::GuidPrefix;
 use crate::locator::{Locator, Origin};
 use crate::time::{Duration, Instant};
@@ -125,14 +125,15 @@ impl Participant {
         if self.call_at > now {
             return;
         }
-        let until = |remote: &Remote| remote.further.call.map(|(_, until)| until);
-        let all = self.remotes.iter();
-        let over = all.filter(|(_, remote)| until(remote).is_some_and(|until| until <= now));
+        let over = self
+            .remotes
+            .iter()
+            .filter(|(_, remote)| remote.further.call.is_some_and(|(_, until)| until <= now));
         let over: Vec<GuidPrefix> = over.map(|(prefix, _)| *prefix).collect();
         for prefix in over {
             self.hang_up(now, prefix);
         }
-        let left = self.remotes.values().filter_map(until);
+        let left = self.remotes.values().filter_map(|remote| Some(remote.further.call?.1));
         self.call_at = left.fold(Instant::NEVER, Instant::min);
     }
 

@@ -278,8 +278,10 @@ impl Participant {
         if !writer.is_some_and(|local| local.writer.knows(guid)) {
             return;
         }
-        let first = || self.reachable(prefix, &remote.data.metatraffic_unicast, false);
-        let there = at.map_or_else(first, |at| alloc::vec![at]);
+        let there = match at {
+            Some(at) => alloc::vec![at],
+            None => self.reachable(prefix, &remote.data.metatraffic_unicast, false),
+        };
         self.match_built_in(now, (guid, false), place, Places::Secret(there));
     }
 
