@@ -3,6 +3,8 @@
 //! A page whose verb does not exist yet is left out; once it exists, `cargo xtask tidy` and
 //! `cargo xtask test` keep the committed page equal to the output of the command.
 
+mod results;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -15,6 +17,7 @@ use crate::repo::Repo;
 
 const SCHEMA: &str = "docs/reference/scenario.schema.json";
 const CLI: &str = "docs/reference/cli.md";
+const RESULTS: &str = "docs/reference/results.md";
 /// Width of help texts, so that they do not depend on the terminal.
 const COLUMNS: &str = "100";
 const CLI_HEAD: &str =
@@ -22,14 +25,14 @@ const CLI_HEAD: &str =
 
 /// A generated page and its current content; `None` if the command cannot print it.
 struct Page {
-    path: &'static str,
+    path: String,
     text: Option<String>,
 }
 
 /// Writes every generated page; the header first, since it needs no build.
 pub(crate) fn write(repo: &Repo) -> Result<bool> {
     write_page(repo, header(repo)?)?;
-    for page in pages(&build(repo)?)? {
+    for page in pages(repo, &build(repo)?)? {
         write_page(repo, page)?;
     }
     Ok(true)
@@ -40,7 +43,7 @@ fn write_page(repo: &Repo, page: Page) -> Result<()> {
         println!("{}: left out, `rtether` does not print it yet", page.path);
         return Ok(());
     };
-    let path = repo.root.join(page.path);
+    let path = repo.root.join(&page.path);
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
     }
@@ -51,21 +54,21 @@ fn write_page(repo: &Repo, page: Page) -> Result<()> {
 
 /// Compares the committed pages with newly generated ones, of the command in this file.
 pub(crate) fn check(repo: &Repo, command: &Path) -> Result<Vec<Finding>> {
-    let all = pages(command)?.into_iter().chain([header(repo)?]);
+    let all = pages(repo, command)?.into_iter().chain([header(repo)?]);
     let stale = all.filter_map(|page| {
-        let message = match (page.text, repo.read(page.path)) {
+        let message = match (page.text, repo.read(&page.path)) {
             (None, None) => return None,
             (None, Some(_)) => "the `rtether` command no longer prints this page; remove it",
             (Some(now), Some(committed)) if now == committed => return None,
             (Some(_), _) => "is out of date; run `cargo xtask generate`",
         };
-        Some(Finding { path: page.path.to_owned(), line: None, message: message.to_owned() })
+        Some(Finding { path: page.path, line: None, message: message.to_owned() })
     });
     Ok(stale.collect())
 }
 
 fn header(repo: &Repo) -> Result<Page> {
-    Ok(Page { path: HEADER, text: Some(c_library::header(repo)?) })
+    Ok(Page { path: HEADER.to_owned(), text: Some(c_library::header(repo)?) })
 }
 
 /// Builds the command and returns its file.
@@ -87,9 +90,23 @@ pub(crate) fn command(repo: &Repo) -> Result<PathBuf> {
     Ok(Path::new(target).join("debug").join("rtether"))
 }
 
-fn pages(command: &Path) -> Result<[Page; 2]> {
+fn pages(repo: &Repo, command: &Path) -> Result<Vec<Page>> {
     let cli = cli_page(&|verbs| rtether(command, &[verbs, &["--help"]].concat()))?;
-    Ok([Page { path: SCHEMA, text: rtether(command, &["schema"])? }, Page { path: CLI, text: cli }])
+    let mut pages = vec![
+        Page { path: SCHEMA.to_owned(), text: rtether(command, &["schema"])? },
+        Page { path: CLI.to_owned(), text: cli },
+    ];
+    let mut schemas = Vec::new();
+    for name in rtether(command, &["schema", "--result"])?.unwrap_or_default().lines() {
+        let text = rtether(command, &["schema", "--result", name])?.context("no schema")?;
+        schemas.push((name.to_owned(), serde_json::from_str(&text)?));
+        let path = format!("docs/reference/results/{name}.schema.json");
+        pages.push(Page { path, text: Some(text) });
+    }
+    let page = repo.read(RESULTS).context("no page about results")?;
+    let page = results::page(page, &schemas)?;
+    pages.push(Page { path: RESULTS.to_owned(), text: Some(page) });
+    Ok(pages)
 }
 
 /// Returns what `rtether ARGS` prints; `None` if it does not know these arguments.

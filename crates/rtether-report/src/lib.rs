@@ -13,7 +13,7 @@
 //! `rtether::sheet`.
 //!
 //! `table` is the one table of all results, for terminals, Markdown, CSV and pages, `format` names
-//! the formats and shows any result in each, `text` and `number` are numbers for people and files,
+//! the formats and shows any result in each, `document` gives results as JSON their schema, `text` and `number` are numbers for people and files,
 //! `sheet` is CSV, `openmetrics` metrics, `markup` escaped HTML and SVG, `page` a file of sections,
 //! `chart` and `bars` are pictures of numbers, `topology` one of a network.
 //!
@@ -22,6 +22,7 @@
 
 pub mod bars;
 pub mod chart;
+pub mod document;
 pub mod format;
 pub mod markup;
 pub mod number;

@@ -1,12 +1,14 @@
 //! Numbers in JSON documents.
 
 use rtether_model::quantity::Duration;
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 /// A time, written in nanoseconds: an integer if it is whole, else with up to three decimals.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ns(pub Duration);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
+#[schemars(transparent)]
+pub struct Ns(#[schemars(with = "f64")] pub Duration);
 
 impl Serialize for Ns {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -26,4 +28,37 @@ impl Serialize for Ns {
 /// Returns a time as [`Ns`] is written.
 pub fn ns(span: Duration) -> Value {
     json!(Ns(span))
+}
+
+/// Members that are written as [`Ns`]: `#[serde(with = "AsNs")]`.
+#[derive(Debug, JsonSchema)]
+#[schemars(transparent)]
+pub struct AsNs(#[allow(dead_code, reason = "it stands for its schema")] f64);
+
+impl AsNs {
+    /// Writes a time.
+    ///
+    /// # Errors
+    /// Those of the serializer.
+    pub fn serialize<S: Serializer>(span: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+        Ns(*span).serialize(serializer)
+    }
+}
+
+/// Members that are written as [`Ns`] or `null`.
+#[derive(Debug, JsonSchema)]
+#[schemars(transparent)]
+pub struct MaybeNs(#[allow(dead_code, reason = "it stands for its schema")] Option<f64>);
+
+impl MaybeNs {
+    /// Writes a time, or `null`.
+    ///
+    /// # Errors
+    /// Those of the serializer.
+    pub fn serialize<S: Serializer>(
+        span: &Option<Duration>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        span.map(Ns).serialize(serializer)
+    }
 }

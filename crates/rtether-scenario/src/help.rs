@@ -6,7 +6,8 @@
 use std::fmt::{self, Display};
 use std::ops::Range;
 
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::change::Override;
 use super::span::{Source, Span, position};
@@ -78,19 +79,40 @@ impl Replacement {
         }
     }
 
-    /// Returns it as JSON, with the members of the places of messages.
-    pub fn json(&self) -> Value {
-        json!({
-            "file": self.file,
-            "start": self.range.start,
-            "end": self.range.end,
-            "line": self.begin.0,
-            "column": self.begin.1,
-            "end_line": self.end.0,
-            "end_column": self.end.1,
-            "replacement": self.new,
-        })
+    /// Returns it as documents have it, with the members of the places of messages.
+    pub fn json(&self) -> EditJson<'_> {
+        EditJson {
+            file: &self.file,
+            start: self.range.start,
+            end: self.range.end,
+            line: self.begin.0,
+            column: self.begin.1,
+            end_line: self.end.0,
+            end_column: self.end.1,
+            replacement: &self.new,
+        }
     }
+}
+
+/// An edit as documents have it.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+pub struct EditJson<'a> {
+    /// The file as messages name it.
+    file: &'a str,
+    /// Where what is replaced begins, in octets.
+    start: usize,
+    /// Where it ends.
+    end: usize,
+    /// Line where it begins, from 1.
+    line: usize,
+    /// Column where it begins, from 1 and in characters.
+    column: usize,
+    /// Line behind its end.
+    end_line: usize,
+    /// Column behind its end.
+    end_column: usize,
+    /// What is put there.
+    replacement: &'a str,
 }
 
 /// What a line of help proposes, at the place of its diagnostic.

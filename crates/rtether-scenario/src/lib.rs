@@ -65,7 +65,7 @@ pub use codes::Severity;
 pub use diagnostic::quote;
 pub use diagnostic::{Diagnostic, Label, Source, Span};
 pub use fix::{Fix, Fixed, Made, Which};
-pub use help::{Edit, Help, Replacement};
+pub use help::{Edit, EditJson, Help, Replacement};
 pub use include::Loader;
 pub use plan::{
     About, Assumption, Assumptions, Limit, Loss, Requirement, RunPlan, Scenario, Stage, Statistic,

@@ -152,7 +152,7 @@ pub fn json(diagnostic: &Diagnostic, sources: &[Source]) -> Value {
     };
     let edits = diagnostic.help.iter().enumerate().filter_map(|(line, help)| {
         let edit = help.edit.as_ref()?;
-        let mut object = Replacement::of(edit, sources).json();
+        let mut object = json!(Replacement::of(edit, sources).json());
         object["certain"] = edit.is_certain.into();
         object["tried"] = edit.is_tried.into();
         object["help"] = line.into();

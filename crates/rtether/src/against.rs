@@ -14,8 +14,10 @@ use rtether_model::flow::{Delivery, Flow, Traffic};
 use rtether_model::network::NodeId;
 use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::wire::{Encapsulation, frame_size};
-use serde_json::{Map, Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
+use crate::report::document::{self, Document};
 use crate::report::format::{Part, Render};
 use crate::report::table::{Screen, Table};
 use crate::report::text::{plain_line, plural};
@@ -24,8 +26,6 @@ use crate::verdict::Conclusion;
 
 pub use page::html;
 
-/// Schema of the JSON document.
-const SCHEMA: &str = "rtether.against/1";
 /// Periods are equal up to this part: two clocks, each off by 100 ppm, and what was seen of them.
 const PART: i64 = 1000;
 
@@ -542,27 +542,20 @@ impl Render for Against {
             .done()
     }
 
-    /// Schema `rtether.against/1`.
     fn json(&self) -> String {
-        let rows = self.rows.iter().map(|row| {
-            let deviations = row.deviations.iter();
-            let deviations: Vec<&str> = deviations.map(|deviation| deviation.name()).collect();
-            let mut map = Map::new();
-            map.insert("planned".into(), row.planned.as_ref().map_or(Value::Null, document));
-            map.insert("seen".into(), row.seen.as_ref().map_or(Value::Null, document));
-            map.insert("deviations".into(), deviations.into());
-            Value::Object(map)
+        let flows = self.rows.iter().map(|row| RowJson {
+            planned: row.planned.as_ref().map(WayJson::of),
+            seen: row.seen.as_ref().map(WayJson::of),
+            deviations: row.deviations.iter().map(|deviation| deviation.name()).collect(),
         });
-        let document = json!({
-            "schema": SCHEMA,
-            "plan": self.plan,
-            "seen": self.seen,
-            "conclusion": self.conclusion().word(),
-            "summary": self.summary(),
-            "deviates": self.deviates(),
-            "flows": rows.collect::<Vec<Value>>(),
-        });
-        format!("{document:#}\n")
+        document::text(&AgainstJson {
+            plan: &self.plan,
+            seen: &self.seen,
+            conclusion: self.conclusion(),
+            summary: self.summary(),
+            deviates: self.deviates(),
+            flows: flows.collect(),
+        })
     }
 }
 
@@ -575,21 +568,75 @@ fn vlan_words(way: &Way) -> String {
     vid.map_or("-".into(), |vid| vid.to_string())
 }
 
-fn document(way: &Way) -> Value {
-    let load = way.times.load();
-    let jitter = match way.times {
-        Times::Periodic { jitter, .. } => Some(jitter.as_ns_floor()),
-        Times::Sporadic { .. } | Times::Open => None,
-    };
-    json!({
-        "name": way.name,
-        "talker": way.from,
-        "listener": (!way.to.is_empty()).then_some(&way.to),
-        "time_ns": load.map(|(time, _)| time.as_ns_floor()),
-        "frames": load.map(|(_, frames)| frames),
-        "jitter_ns": jitter,
-        "size": way.size.get(),
-        "pcp": way.tag.map(|(pcp, _)| pcp),
-        "vlan": way.tag.map(|(_, vid)| vid),
-    })
+/// What was seen against a plan.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct AgainstJson<'a> {
+    /// Title of the plan.
+    plan: &'a str,
+    /// Title of what was seen.
+    seen: &'a str,
+    conclusion: Conclusion,
+    /// How many flows match and deviate.
+    summary: String,
+    /// Whether anything deviates.
+    deviates: bool,
+    /// Planned flows in the order of the plan, then those that are not planned.
+    flows: Vec<RowJson<'a>>,
+}
+
+impl Document for AgainstJson<'_> {
+    const SCHEMA: &'static str = "rtether.against/1";
+}
+
+#[derive(Serialize, JsonSchema)]
+struct RowJson<'a> {
+    /// The flow in the plan; `null` if it is not planned.
+    planned: Option<WayJson<'a>>,
+    /// The flow that was seen; `null` if it was not.
+    seen: Option<WayJson<'a>>,
+    /// `missing`, `not-planned`, `faster`, `slower`, `late`, `size`, `priority` or `vlan`.
+    deviations: Vec<&'static str>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct WayJson<'a> {
+    /// Name of the flow; an answer has a row of its own.
+    name: &'a str,
+    /// Station that sends.
+    talker: &'a str,
+    /// Station that receives; `null` for a group.
+    listener: Option<&'a str>,
+    /// Period, or least time of a burst; `null` if nothing limits it.
+    time_ns: Option<i64>,
+    /// Frames in this time; `null` if nothing limits them.
+    frames: Option<u32>,
+    /// Lateness on the grid, or `null`.
+    jitter_ns: Option<i64>,
+    /// Octets of an untagged frame, or of a message that takes several.
+    size: u64,
+    /// Priority of the tag, or `null`.
+    pcp: Option<u8>,
+    /// VLAN of the tag, or `null`.
+    vlan: Option<u16>,
+}
+
+impl<'a> WayJson<'a> {
+    fn of(way: &'a Way) -> Self {
+        let load = way.times.load();
+        let jitter = match way.times {
+            Times::Periodic { jitter, .. } => Some(jitter.as_ns_floor()),
+            Times::Sporadic { .. } | Times::Open => None,
+        };
+        Self {
+            name: &way.name,
+            talker: &way.from,
+            listener: (!way.to.is_empty()).then_some(&way.to),
+            time_ns: load.map(|(time, _)| time.as_ns_floor()),
+            frames: load.map(|(_, frames)| frames),
+            jitter_ns: jitter,
+            size: way.size.get(),
+            pcp: way.tag.map(|(pcp, _)| pcp),
+            vlan: way.tag.map(|(_, vid)| vid),
+        }
+    }
 }

@@ -13,10 +13,11 @@ use rtether_bounds::Analysis;
 use rtether_model::network::{Cost, EndStation, Interval, Network, NodeId, NodeKind, Stack};
 use rtether_model::quantity::Duration;
 use rtether_model::unknown::CostName;
-use rtether_report::number::ns;
+use rtether_report::number::Ns;
 use rtether_report::table::Table;
 use rtether_report::text::{plural, time};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::bound;
 use crate::scenario::{About, Assumption, Scenario};
@@ -70,6 +71,59 @@ pub(crate) fn by_flow(scenario: &Scenario) -> Vec<usize> {
         return vec![0; scenario.flows.len()];
     }
     Reach::new(scenario).by_flow(scenario)
+}
+
+/// What a verdict rests on, as documents have it.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct AssumedJson<'a> {
+    /// How many assumptions touch what is judged.
+    assumptions: usize,
+    /// How many do not.
+    aside: usize,
+    /// Paths of assumptions that have ended, since the value is written now.
+    ended: &'a [String],
+    /// Streams that are judged.
+    judged: usize,
+    /// How many of them are proved whatever the costs that are not known; `null` without bounds.
+    proved: Option<usize>,
+    /// The kind that matters most, or `null`.
+    first: Option<&'a str>,
+    /// Kinds of assumptions, the one that matters most first.
+    kinds: Vec<KindJson<'a>>,
+    /// All assumptions.
+    list: Vec<HeldJson<'a>>,
+    /// Stations whose stacks take no time although nobody assumed it.
+    zero_stacks: usize,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct KindJson<'a> {
+    /// What is assumed: `latency`, `stack`, `deadline`.
+    kind: &'a str,
+    /// How many assumptions there are.
+    assumptions: usize,
+    /// How many nodes or flows they are about.
+    things: usize,
+    /// What these are, in the singular.
+    of: &'static str,
+    /// The least that costs of this kind can be, if they are not known.
+    least_ns: Option<Ns>,
+    /// The most.
+    most_ns: Option<Ns>,
+    /// How many streams are proved with these costs at the lower end.
+    proved_at_least: Option<usize>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct HeldJson<'a> {
+    /// The value, as a path in the scenario.
+    path: &'a str,
+    /// What is assumed.
+    value: &'a str,
+    /// Why.
+    why: &'a str,
+    /// Whether it touches what is judged.
+    touches: bool,
 }
 
 impl Assumed {
@@ -220,46 +274,41 @@ impl Assumed {
         ))
     }
 
-    /// Returns what bounds rest on as JSON; `None` if that is nothing.
-    pub fn said(scenario: &Scenario, analysis: &Analysis) -> Option<Value> {
-        let own = Self::of(scenario, Some(analysis));
-        own.is_any(scenario).then(|| own.json(scenario))
+    /// Returns what bounds rest on; `None` if that is nothing.
+    pub(crate) fn said(scenario: &Scenario, analysis: &Analysis) -> Option<Self> {
+        Some(Self::of(scenario, Some(analysis))).filter(|own| own.is_any(scenario))
     }
 
-    /// Returns it as JSON.
-    pub fn json(&self, scenario: &Scenario) -> Value {
+    /// Returns it as documents have it.
+    pub(crate) fn json<'a>(&'a self, scenario: &'a Scenario) -> AssumedJson<'a> {
         let own = &scenario.assumptions;
         let touching: BTreeSet<usize> = self.touching.iter().copied().collect();
-        let kinds = self.kinds.iter().map(|kind| {
-            json!({
-                "kind": kind.name,
-                "assumptions": kind.assumptions,
-                "things": kind.things,
-                "of": kind.thing,
-                "least_ns": kind.ends.map(|ends| ns(ends[0])),
-                "most_ns": kind.ends.map(|ends| ns(ends[1])),
-                "proved_at_least": kind.relief.map(|relief| relief.0),
-            })
+        let kinds = self.kinds.iter().map(|kind| KindJson {
+            kind: &kind.name,
+            assumptions: kind.assumptions,
+            things: kind.things,
+            of: kind.thing,
+            least_ns: kind.ends.map(|ends| Ns(ends[0])),
+            most_ns: kind.ends.map(|ends| Ns(ends[1])),
+            proved_at_least: kind.relief.map(|relief| relief.0),
         });
-        let list = own.held.iter().enumerate().map(|(index, one)| {
-            json!({
-                "path": one.path,
-                "value": one.value,
-                "why": one.why,
-                "touches": touching.contains(&index),
-            })
+        let list = own.held.iter().enumerate().map(|(index, one)| HeldJson {
+            path: &one.path,
+            value: &one.value,
+            why: &one.why,
+            touches: touching.contains(&index),
         });
-        json!({
-            "assumptions": self.count(),
-            "aside": own.held.len() - self.count(),
-            "ended": own.ended,
-            "judged": self.judged,
-            "proved": self.proved,
-            "first": self.first().map(|first| &first.name),
-            "kinds": kinds.collect::<Vec<Value>>(),
-            "list": list.collect::<Vec<Value>>(),
-            "zero_stacks": self.zero,
-        })
+        AssumedJson {
+            assumptions: self.count(),
+            aside: own.held.len() - self.count(),
+            ended: &own.ended,
+            judged: self.judged,
+            proved: self.proved,
+            first: self.first().map(|first| first.name.as_str()),
+            kinds: kinds.collect(),
+            list: list.collect(),
+            zero_stacks: self.zero,
+        }
     }
 }
 

@@ -4,32 +4,39 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use rtether_model::quantity::Duration;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::report::Stream;
+use crate::report::document::{self, Document};
 use crate::report::format::{Part, Render};
 use crate::report::table::{Cell, Screen, Table};
 use crate::report::text::{plural, time};
 use crate::verdict::Conclusion;
-use rtether_report::number::ns;
+use rtether_report::number::{MaybeNs, Ns};
 
 /// The documents that can be compared.
 const SCHEMA: &str = "rtether.result/1";
 
 /// What a result says of a stream.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Side {
-    /// As in [`crate::verdict::Verdict::name`].
+    /// `ok`, `late`, `lost`, `not-proved`, `no-answer`, `no-deadline` or `unjudged`.
     pub verdict: String,
     /// What it rests on: `proved`, `held` or `late`, if anything.
     pub basis: Option<String>,
     /// Least distance to a requirement; negative if it failed.
+    #[serde(rename = "margin_ns", with = "MaybeNs")]
     pub margin: Option<Duration>,
     /// Deadline of the flow.
+    #[serde(rename = "deadline_ns", with = "MaybeNs")]
     pub deadline: Option<Duration>,
     /// Proved bound.
+    #[serde(rename = "bound_ns", with = "MaybeNs")]
     pub bound: Option<Duration>,
     /// Largest simulated latency.
+    #[serde(rename = "max_ns", with = "MaybeNs")]
     pub max: Option<Duration>,
 }
 
@@ -61,17 +68,6 @@ impl Side {
     /// Returns whether a requirement failed, or could not be judged.
     fn is_bad(&self) -> bool {
         !matches!(self.verdict.as_str(), "ok" | "unjudged")
-    }
-
-    fn json(&self) -> Value {
-        json!({
-            "verdict": self.verdict,
-            "basis": self.basis,
-            "margin_ns": self.margin.map(ns),
-            "deadline_ns": self.deadline.map(ns),
-            "bound_ns": self.bound.map(ns),
-            "max_ns": self.max.map(ns),
-        })
     }
 }
 
@@ -190,6 +186,43 @@ pub struct Diff {
     pub differences: Vec<Difference>,
     /// How many streams do not.
     pub same: usize,
+}
+
+/// What changed between two results.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DiffJson<'a> {
+    /// Titles of the scenarios, old and new.
+    scenarios: &'a [String; 2],
+    conclusion: Conclusion,
+    /// The result in a sentence.
+    summary: String,
+    /// Streams that fail, or have no answer, and did not before or were not there.
+    new_failures: usize,
+    /// Streams with the same verdict, basis, margin, deadline, bound and largest latency.
+    unchanged_streams: usize,
+    /// Streams that differ, new failures first.
+    streams: Vec<DifferenceJson<'a>>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct DifferenceJson<'a> {
+    /// Name of the flow.
+    name: &'a str,
+    /// Name of the listener.
+    listener: &'a str,
+    /// `new failure`, `worse` (a smaller margin, not proved any more, or at the same margin a larger
+    /// bound or latency), `better`, `mended`, `added`, `removed` or `other`.
+    change: &'static str,
+    /// Margin after minus margin before.
+    gain_ns: Option<Ns>,
+    /// In the old result; `null` for a stream that came.
+    before: Option<&'a Side>,
+    /// In the new result; `null` for a stream that went.
+    after: Option<&'a Side>,
+}
+
+impl Document for DiffJson<'_> {
+    const SCHEMA: &'static str = "rtether.diff/1";
 }
 
 /// Checks that a document is one of `rtether check --json`.
@@ -353,27 +386,23 @@ impl Diff {
     }
 
     /// Returns the document of schema `rtether.diff/1`.
-    pub fn document(&self) -> Value {
-        let side = |side: &Option<Side>| side.as_ref().map(Side::json);
-        let streams = self.differences.iter().map(|difference| {
-            json!({
-                "name": difference.flow,
-                "listener": difference.listener,
-                "change": difference.change.name(),
-                "gain_ns": difference.gain().map(ns),
-                "before": side(&difference.before),
-                "after": side(&difference.after),
-            })
+    pub fn document(&self) -> DiffJson<'_> {
+        let streams = self.differences.iter().map(|difference| DifferenceJson {
+            name: &difference.flow,
+            listener: &difference.listener,
+            change: difference.change.name(),
+            gain_ns: difference.gain().map(Ns),
+            before: difference.before.as_ref(),
+            after: difference.after.as_ref(),
         });
-        json!({
-            "schema": "rtether.diff/1",
-            "scenarios": self.scenarios,
-            "conclusion": self.conclusion().word(),
-            "summary": self.summary(),
-            "new_failures": self.count(Change::NewFailure),
-            "unchanged_streams": self.same,
-            "streams": streams.collect::<Vec<_>>(),
-        })
+        DiffJson {
+            scenarios: &self.scenarios,
+            conclusion: self.conclusion(),
+            summary: self.summary(),
+            new_failures: self.count(Change::NewFailure),
+            unchanged_streams: self.same,
+            streams: streams.collect(),
+        }
     }
 }
 
@@ -395,15 +424,15 @@ impl Render for Diff {
         self.table()
     }
 
-    /// Schema `rtether.diff/1`.
     fn json(&self) -> String {
-        format!("{:#}\n", self.document())
+        document::text(&self.document())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     fn side(verdict: &str, basis: &str, margin: i64) -> Side {
         Side {

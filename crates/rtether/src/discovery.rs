@@ -8,8 +8,10 @@ use rtether_model::flow::Flow;
 use rtether_model::network::{NodeId, PortId};
 use rtether_model::quantity::{BitRate, Duration, Instant};
 use rtether_sim::observe::{Datagram, Delivery, Observer, PacketInfo};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
+use crate::report::document::{self, Document};
 use crate::report::format::{Part, Render};
 use crate::report::table::{Screen, Table};
 use crate::report::text::{plural, time};
@@ -45,6 +47,51 @@ pub struct Discovery {
     pub matched: Option<Duration>,
     /// Each direction of a link that carries discovery, the busiest first.
     pub links: Vec<Load>,
+}
+
+/// What discovery over RTPS takes.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct DiscoveryJson<'a> {
+    /// Title of the scenario.
+    title: &'a str,
+    /// Participants that have sent.
+    participants: usize,
+    /// Simulated time.
+    span_ns: i64,
+    /// Datagrams of discovery, each counted where it is sent.
+    datagrams: u64,
+    /// Octets of their payloads.
+    payload_bytes: u64,
+    /// When 99 of 100 of these octets had been sent.
+    settled_ns: Option<i64>,
+    /// Streams.
+    streams: usize,
+    /// Streams of which a sample has arrived.
+    streams_met: usize,
+    /// When a sample of each of these had arrived.
+    matched_ns: Option<i64>,
+    /// Each direction of a link that carries discovery, the busiest first.
+    links: Vec<LoadJson<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct LoadJson<'a> {
+    /// The sending node.
+    from: &'a str,
+    /// The receiving node.
+    to: &'a str,
+    /// Rate of the link.
+    rate_bps: u64,
+    /// Frames.
+    frames: u64,
+    /// Octets on the wire, with preamble and gap.
+    wire_bytes: u64,
+    /// The most of them in 10 ms.
+    busiest_bytes: u64,
+}
+
+impl Document for DiscoveryJson<'_> {
+    const SCHEMA: &'static str = "rtether.discovery/1";
 }
 
 /// Discovery on one direction of a link.
@@ -261,34 +308,26 @@ impl Render for Discovery {
     fn json(&self) -> String {
         let ns = |span: Option<Duration>| span.map(Duration::as_ns_floor);
         let [streams, met] = self.streams;
-        let links: Vec<Value> = self
-            .links
-            .iter()
-            .map(|one| {
-                json!({
-                    "from": one.from,
-                    "to": one.to,
-                    "rate_bps": one.rate.as_bps(),
-                    "frames": one.frames,
-                    "wire_bytes": one.octets,
-                    "busiest_bytes": one.busiest,
-                })
-            })
-            .collect();
-        let document = json!({
-            "schema": "rtether.discovery/1",
-            "title": self.title,
-            "participants": self.participants,
-            "span_ns": self.span.as_ns_floor(),
-            "datagrams": self.datagrams,
-            "payload_bytes": self.octets,
-            "settled_ns": ns(self.settled),
-            "streams": streams,
-            "streams_met": met,
-            "matched_ns": ns(self.matched),
-            "links": links,
+        let links = self.links.iter().map(|one| LoadJson {
+            from: &one.from,
+            to: &one.to,
+            rate_bps: one.rate.as_bps(),
+            frames: one.frames,
+            wire_bytes: one.octets,
+            busiest_bytes: one.busiest,
         });
-        format!("{document:#}\n")
+        document::text(&DiscoveryJson {
+            title: &self.title,
+            participants: self.participants,
+            span_ns: self.span.as_ns_floor(),
+            datagrams: self.datagrams,
+            payload_bytes: self.octets,
+            settled_ns: ns(self.settled),
+            streams,
+            streams_met: met,
+            matched_ns: ns(self.matched),
+            links: links.collect(),
+        })
     }
 }
 

@@ -9,11 +9,14 @@ mod lines;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::report::Checked;
+use crate::report::document::{self, Document};
+use crate::scenario::{EditJson, Loaded, Scenario, Written};
 pub use crate::scenario::{Fix, Fixed, Made, Which};
-use crate::scenario::{Loaded, Scenario, Written};
 use crate::verdict::Conclusion;
 
 /// What became of a scenario.
@@ -153,29 +156,64 @@ fn is_worse(old: &Checked, new: &Checked) -> bool {
 impl Mended {
     /// Returns it as a document; `is_written` tells whether the files have been changed.
     pub fn json(&self, is_written: bool) -> Value {
-        let edits = |list: &[Made]| {
-            let edits = list.iter().map(|own| {
-                let mut edit = own.at.json();
-                edit["code"] = own.code.into();
-                edit["title"] = own.title.as_str().into();
-                edit["help"] = own.help.as_str().into();
-                edit
-            });
-            edits.collect::<Value>()
-        };
-        let after = self.after.as_ref().map(|own| own.conclusion.word());
-        json!({
-            "schema": "rtether.fix/1",
-            "version": env!("CARGO_PKG_VERSION"),
-            "before": self.before.map(Conclusion::word),
-            "after": after,
-            "proved": self.after.as_ref().map(|own| own.counts().proved),
-            "written": is_written,
-            "made": edits(&self.fixed.made),
-            "taken_back": edits(&self.fixed.taken_back),
-            "left": edits(&self.fixed.left),
-            "is_cut": self.fixed.is_cut,
-            "diff": self.diff,
+        document::value(&FixJson {
+            version: env!("CARGO_PKG_VERSION"),
+            before: self.before,
+            after: self.after.as_ref().map(|own| own.conclusion),
+            proved: self.after.as_ref().map(|own| own.counts().proved),
+            written: is_written,
+            made: self.fixed.made.iter().map(MadeJson::of).collect(),
+            taken_back: self.fixed.taken_back.iter().map(MadeJson::of).collect(),
+            left: self.fixed.left.iter().map(MadeJson::of).collect(),
+            is_cut: self.fixed.is_cut,
+            diff: &self.diff,
         })
+    }
+}
+
+/// What became of the edits of a scenario.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct FixJson<'a> {
+    /// Version of rtether.
+    version: &'static str,
+    /// What the check said before the edits; `null` if it was no scenario.
+    before: Option<Conclusion>,
+    /// What it says afterwards; `null` if it is no scenario.
+    after: Option<Conclusion>,
+    /// How many deadlines are proved afterwards; `null` without a check.
+    proved: Option<usize>,
+    /// Whether the files were changed.
+    written: bool,
+    /// Edits that were made, in order; each is an edit in the text as those before left it.
+    made: Vec<MadeJson<'a>>,
+    /// Edits that would have left more mistakes or a worse check.
+    taken_back: Vec<MadeJson<'a>>,
+    /// Edits that the author has to choose.
+    left: Vec<MadeJson<'a>>,
+    /// Whether there are more than are made in one go.
+    is_cut: bool,
+    /// All changes as a unified diff.
+    diff: &'a str,
+}
+
+impl Document for FixJson<'_> {
+    const SCHEMA: &'static str = "rtether.fix/1";
+}
+
+#[derive(Serialize, JsonSchema)]
+struct MadeJson<'a> {
+    #[serde(flatten)]
+    edit: EditJson<'a>,
+    /// Code of its message.
+    code: &'a str,
+    /// Title of its message.
+    title: &'a str,
+    /// The line of help that proposes it.
+    help: &'a str,
+}
+
+impl<'a> MadeJson<'a> {
+    fn of(own: &'a Made) -> Self {
+        Self { edit: own.at.json(), code: own.code, title: &own.title, help: &own.help }
     }
 }

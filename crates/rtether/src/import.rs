@@ -16,15 +16,15 @@ pub use rtether_import::{
     is_capture, recognize, stamp,
 };
 pub use rtether_model::quantity::Duration;
-use serde_json::{Map, Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
+use crate::report::document::{self, Document, Members};
 use crate::report::format::{Part, Render};
 use crate::report::table::{Screen, Table};
 use crate::report::text::{plain_line, plural};
 use crate::scenario::Scenario;
 
-/// Schema of the JSON document.
-const SCHEMA: &str = "rtether.import/1";
 /// Findings that people are shown; files have all.
 const SHOWN: usize = 25;
 /// Flows that a second import names, of those that are new and of those that are gone.
@@ -37,6 +37,54 @@ pub struct Imported<'a> {
     pub file: &'a str,
     /// What was made of it.
     pub plan: &'a Plan,
+}
+
+/// A plan from the file of another tool.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ImportJson<'a> {
+    /// The file as named.
+    file: &'a str,
+    /// What it is.
+    format: &'a str,
+    /// How many findings and assumptions there are.
+    summary: String,
+    /// What the file holds (a capture: `packets`, `interfaces`, `streams`; SCL: `devices`,
+    /// `access_points`, `subnetworks`, `goose_blocks`, `sampled_value_blocks`, `report_blocks`), and
+    /// what became of it (`published`, `unsubscribed`, `idle_access_points`, `stations`, `switches`,
+    /// `flows`, `streams`).
+    counts: Members<&'static str, usize>,
+    /// What to look at in the file.
+    findings: Vec<FindingJson<'a>>,
+    /// What the file does not say.
+    assumptions: Vec<AssumptionJson<'a>>,
+    /// Text of the scenario.
+    scenario: &'a str,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct FindingJson<'a> {
+    /// Line of the file, or number of the packet of a capture.
+    line: usize,
+    /// A word for it.
+    code: &'static str,
+    /// What was found.
+    text: &'a str,
+    /// What can be done.
+    help: &'static str,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct AssumptionJson<'a> {
+    /// Line of the scenario.
+    line: usize,
+    /// Path in the scenario.
+    key: &'a str,
+    /// What is assumed.
+    text: &'a str,
+}
+
+impl Document for ImportJson<'_> {
+    const SCHEMA: &'static str = "rtether.import/1";
 }
 
 impl Imported<'_> {
@@ -87,34 +135,29 @@ impl Render for Imported<'_> {
         findings(&self.plan.findings)
     }
 
-    /// Schema `rtether.import/1`, with the scenario.
+    /// With the scenario.
     fn json(&self) -> String {
         let Self { file, plan } = *self;
-        let counts = plan.counts.iter();
-        let counts: Map<String, Value> =
-            counts.map(|count| (count.name.to_owned(), count.number.into())).collect();
-        let assumptions = plan.assumptions.iter().map(|assumption| {
-            json!({ "line": assumption.line, "key": assumption.key, "text": assumption.text })
+        let assumptions = plan.assumptions.iter().map(|assumption| AssumptionJson {
+            line: assumption.line,
+            key: &assumption.key,
+            text: &assumption.text,
         });
-        let findings = plan.findings.iter().map(|finding| {
-            json!({
-                "line": finding.line,
-                "code": finding.code.name(),
-                "text": finding.text,
-                "help": finding.code.help(),
-            })
+        let findings = plan.findings.iter().map(|finding| FindingJson {
+            line: finding.line,
+            code: finding.code.name(),
+            text: &finding.text,
+            help: finding.code.help(),
         });
-        let document = json!({
-            "schema": SCHEMA,
-            "file": file,
-            "format": plan.format,
-            "summary": self.summary(),
-            "counts": counts,
-            "findings": findings.collect::<Vec<Value>>(),
-            "assumptions": assumptions.collect::<Vec<Value>>(),
-            "scenario": plan.scenario,
-        });
-        format!("{document:#}\n")
+        document::text(&ImportJson {
+            file,
+            format: &plan.format,
+            summary: self.summary(),
+            counts: Members(plan.counts.iter().map(|count| (count.name, count.number)).collect()),
+            findings: findings.collect(),
+            assumptions: assumptions.collect(),
+            scenario: &plan.scenario,
+        })
     }
 }
 

@@ -23,7 +23,7 @@
 //! clock and socket), `import` (plans of other tools' files, loaded before they are returned),
 //! `help` (which changes would lower a bound below its deadline, as edits), `fix` (edits that
 //! messages propose, made and checked), `fail` (the check again for every single failure),
-//! `discovery` (what discovery over RTPS takes on each link), `export` (the plant for other tools,
+//! `discovery` (what discovery over RTPS takes on each link), `documents` (each kind of JSON with its schema), `export` (the plant for other tools,
 //! or why they cannot express it), `verdict`, `report` (a `Checked` in each format: `verdicts`,
 //! `csv`, `json`, `html`; `gate` has the forms that servers read, `sums` shows requirements over
 //! several flows, `timeline` is a timeline as bars), `bound` (proved bounds with the names of the
@@ -53,6 +53,7 @@ pub mod compare;
 pub mod csma;
 pub mod diff;
 pub mod discovery;
+pub mod documents;
 pub mod export;
 pub mod fail;
 pub mod fix;

@@ -2,13 +2,14 @@
 
 use rtether_bounds::{Analysis, Effect};
 use rtether_model::quantity::Duration;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::report::table::{Cell, Table};
 use crate::report::text::plural;
 use crate::scenario::Scenario;
 use crate::verdict::Standing;
-use rtether_report::number::ns;
+use rtether_report::number::Ns;
 
 /// A sum in one column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -151,17 +152,46 @@ pub fn table(sums: &[OneSum], title: &'static str, column: &'static str) -> Tabl
         .done()
 }
 
-/// Returns an object per sum; `column` names its value.
-pub fn json(sums: &[OneSum], column: &str) -> Vec<Value> {
-    let sums = sums.iter().map(|sum| {
-        json!({
-            "name": sum.name,
-            "flows": sum.flows,
-            "deadline_ns": ns(sum.limit),
-            column: sum.added.value.map(ns),
-            "margin_ns": sum.margin().map(ns),
-            "basis": sum.added.standing.name(),
-        })
+/// A sum as documents have it, with a member for its value.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SumJson<'a, V> {
+    /// `sum of request, reply`.
+    name: &'a str,
+    /// Names of the flows.
+    flows: &'a [String],
+    /// The limit.
+    deadline_ns: Ns,
+    #[serde(flatten)]
+    value: V,
+    /// The limit minus the sum.
+    margin_ns: Option<Ns>,
+    /// What it rests on, as of a flow.
+    basis: &'static str,
+}
+
+/// Value of a sum that is proved.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct BoundOfSum {
+    /// Sum of the bounds; `null` if one is missing.
+    pub bound_ns: Option<Ns>,
+}
+
+/// Value of a sum that was observed.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct MaxOfSum {
+    /// Sum of the largest latencies; `null` if one is missing.
+    pub max_ns: Option<Ns>,
+}
+
+/// Returns an object per sum; `value` names its value.
+pub fn json<V>(sums: &[OneSum], value: fn(Option<Ns>) -> V) -> Vec<SumJson<'_, V>> {
+    let sums = sums.iter().map(|sum| SumJson {
+        name: &sum.name,
+        flows: &sum.flows,
+        deadline_ns: Ns(sum.limit),
+        value: value(sum.added.value.map(Ns)),
+        margin_ns: sum.margin().map(Ns),
+        basis: sum.added.standing.name(),
     });
     sums.collect()
 }

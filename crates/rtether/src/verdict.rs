@@ -6,9 +6,13 @@
 
 mod judge;
 
+use std::borrow::Cow;
+
 use rtether_bounds::{Analysis, Effect};
 use rtether_model::quantity::Duration;
 use rtether_model::record::{Place, StreamRecord};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Serialize, Serializer};
 
 use crate::adversary::Found;
 use crate::bound::names::Names;
@@ -289,7 +293,42 @@ pub enum Conclusion {
     Contradiction,
 }
 
+impl Serialize for Conclusion {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.word().serialize(serializer)
+    }
+}
+
+impl JsonSchema for Conclusion {
+    fn schema_name() -> Cow<'static, str> {
+        "Conclusion".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let words = Self::ALL.map(Self::word);
+        json_schema!({
+            "description": "The first word of the verdict, which goes with the exit code: `PASS` (0), \
+                `FAIL` (1), `NO ANSWER` (3), `NOT MEASURED` (4), `CONTRADICTION` (5) or \
+                `INTERRUPTED` (130).",
+            "enum": words,
+        })
+    }
+}
+
 impl Conclusion {
+    const ALL: [Self; 6] = [
+        Self::Met,
+        Self::Failed,
+        Self::NoAnswer,
+        Self::Unmeasured,
+        Self::Contradiction,
+        Self::Interrupted,
+    ];
+
     /// Returns the first word of a verdict, and the exit code that goes with it: the only place that
     /// knows either.
     const fn said(self) -> (&'static str, u8) {

@@ -6,14 +6,13 @@
 
 use rtether_model::quantity::Bytes;
 use rtether_model::wire::{Encapsulation, frame_size};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
+use crate::report::document::{self, Document};
 use crate::report::format::{Part, Render};
 use crate::report::table::{Screen, Table};
 use crate::report::text::{percent, real};
-
-/// Name and version of the JSON format.
-const SCHEMA: &str = "rtether.volume/1";
 
 /// Rates of links that a volume is compared with, in Mbit/s.
 const LINKS: [u64; 3] = [10, 100, 1000];
@@ -136,6 +135,63 @@ pub struct Shown {
     rows: [Row; 4],
 }
 
+/// Traffic of sampled values, and what was asked for.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct VolumeJson {
+    /// Measurement points.
+    points: u64,
+    /// Phases of each point.
+    phases: u64,
+    /// Samples of a phase in a second.
+    samples_per_second: u64,
+    /// Stations that need each sample.
+    destinations: u64,
+    /// Octets of a sample.
+    payload_bytes: u64,
+    /// What a packet has beside its payload, in words.
+    overhead: String,
+    /// Each way to send the samples.
+    volumes: Vec<RowJson>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct RowJson {
+    /// The way in words.
+    sent: &'static str,
+    /// Packets in a second.
+    packets_per_second: u64,
+    /// Bits of a packet.
+    packet_bits: u64,
+    /// Bits in a second.
+    rate_bps: u64,
+    /// Their share of a link of 10 Mbit/s.
+    of_10_mbps_ratio: f64,
+    /// Their share of a link of 100 Mbit/s.
+    of_100_mbps_ratio: f64,
+    /// Their share of a link of 1 Gbit/s.
+    of_1000_mbps_ratio: f64,
+}
+
+impl Document for VolumeJson {
+    const SCHEMA: &'static str = "rtether.volume/1";
+}
+
+impl RowJson {
+    fn of(row: &Row) -> Self {
+        let [of_10_mbps_ratio, of_100_mbps_ratio, of_1000_mbps_ratio] =
+            LINKS.map(|mbps| row.share(mbps));
+        Self {
+            sent: row.name,
+            packets_per_second: row.packets,
+            packet_bits: row.bits,
+            rate_bps: row.bps(),
+            of_10_mbps_ratio,
+            of_100_mbps_ratio,
+            of_1000_mbps_ratio,
+        }
+    }
+}
+
 impl Shown {
     /// Returns a volume as it is shown; `None` if the phases of a point do not fit one frame.
     pub fn new(of: Volume) -> Option<Self> {
@@ -174,29 +230,16 @@ impl Render for Shown {
     }
 
     fn json(&self) -> String {
-        let row = |row: &Row| {
-            let share = |mbps| row.share(mbps);
-            json!({
-                "sent": row.name,
-                "packets_per_second": row.packets,
-                "packet_bits": row.bits,
-                "rate_bps": row.bps(),
-                "of_10_mbps_ratio": share(LINKS[0]),
-                "of_100_mbps_ratio": share(LINKS[1]),
-                "of_1000_mbps_ratio": share(LINKS[2]),
-            })
-        };
-        let document = json!({
-            "schema": SCHEMA,
-            "points": self.of.points,
-            "phases": self.of.phases,
-            "samples_per_second": self.of.samples,
-            "destinations": self.of.destinations,
-            "payload_bytes": self.of.payload,
-            "overhead": self.of.overhead.words(),
-            "volumes": self.rows.iter().map(row).collect::<Vec<_>>(),
-        });
-        format!("{document:#}\n")
+        let Volume { points, phases, samples, destinations, payload, overhead } = self.of;
+        document::text(&VolumeJson {
+            points,
+            phases,
+            samples_per_second: samples,
+            destinations,
+            payload_bytes: payload,
+            overhead: overhead.words(),
+            volumes: self.rows.iter().map(RowJson::of).collect(),
+        })
     }
 }
 

@@ -16,7 +16,7 @@ use rtether::report::text::{plain_line, plural, time, time_or_dash};
 use rtether::run::Results;
 use rtether::scenario::Scenario;
 use rtether::stages::Stages;
-use rtether::sums::{self, OneSum};
+use rtether::sums::{self, MaxOfSum, OneSum};
 use rtether::verdict::{self, Assessment, Conclusion, Standing, Verdict};
 
 impl Measured {
@@ -517,7 +517,7 @@ fn json(run: &Run<'_>) -> String {
     });
     let sums = measured.sums(scenario);
     if !sums.is_empty() {
-        document["sums"] = sums::json(&sums, "max_ns").into();
+        document["sums"] = json!(sums::json(&sums, |max_ns| MaxOfSum { max_ns }));
     }
     format!("{document:#}\n")
 }

@@ -2,11 +2,14 @@
 
 use rtether_bounds::Analysis;
 use rtether_model::quantity::Duration;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::compare::{Answer, Comparison, Difference, Side, compare};
+use super::differences::DifferenceJson;
 use super::{IF_DELIVERED, IF_NOTHING_DROPPED, NOT_PROVED, analyze, differences};
-use crate::assumed::Assumed;
+use crate::assumed::{Assumed, AssumedJson};
+use crate::report::document::{self, Document};
 use crate::report::format::{Part, Render};
 use crate::report::table::{Screen, Table};
 use crate::report::text::{plural, time};
@@ -69,6 +72,40 @@ pub struct Admission {
     pub analysis: Analysis,
     /// Differences to the bounds without them.
     pub comparison: Comparison,
+}
+
+/// Whether flows may be added, and why.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct AdmitJson<'a> {
+    /// Title of the scenario.
+    scenario: &'a str,
+    conclusion: Conclusion,
+    /// `yes`, `no`, `only-if` or `unknown`.
+    answer: &'static str,
+    /// The answer in a sentence.
+    summary: String,
+    /// Streams that decide.
+    objections: Vec<ObjectionJson<'a>>,
+    /// How many streams do not differ.
+    unchanged_streams: usize,
+    /// Streams that differ.
+    streams: Vec<DifferenceJson<'a>>,
+    /// What the bounds with the added flows rest on; only if the scenario assumes anything, or
+    /// stacks take no time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    assumed: Option<AssumedJson<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ObjectionJson<'a> {
+    /// Name of the flow.
+    name: &'a str,
+    /// Name of the listener.
+    listener: &'a str,
+}
+
+impl Document for AdmitJson<'_> {
+    const SCHEMA: &'static str = "rtether.admit/1";
 }
 
 /// Decides whether flows can be admitted: `before` is the scenario without them and `after` with
@@ -173,25 +210,23 @@ impl Render for Admission {
         differences::rows(&self.comparison.differences)
     }
 
-    /// Schema `rtether.admit/1`, with all streams that differ.
+    /// With all streams that differ.
     fn json(&self) -> String {
-        let objections = self
-            .objections()
-            .map(|difference| json!({ "name": difference.flow, "listener": difference.listener }));
-        let mut document = json!({
-            "schema": "rtether.admit/1",
-            "scenario": self.scenario.name,
-            "conclusion": self.conclusion().word(),
-            "answer": self.decision.name(),
-            "summary": self.headline(),
-            "objections": objections.collect::<Vec<_>>(),
-            "unchanged_streams": self.comparison.same,
-            "streams": differences::list(&self.comparison.differences),
+        let objections = self.objections().map(|difference| ObjectionJson {
+            name: &difference.flow,
+            listener: &difference.listener,
         });
-        if let Some(assumed) = Assumed::said(&self.scenario, &self.analysis) {
-            document["assumed"] = assumed;
-        }
-        format!("{document:#}\n")
+        let assumed = Assumed::said(&self.scenario, &self.analysis);
+        document::text(&AdmitJson {
+            scenario: &self.scenario.name,
+            conclusion: self.conclusion(),
+            answer: self.decision.name(),
+            summary: self.headline(),
+            objections: objections.collect(),
+            unchanged_streams: self.comparison.same,
+            streams: differences::list(&self.comparison.differences),
+            assumed: assumed.as_ref().map(|own| own.json(&self.scenario)),
+        })
     }
 }
 

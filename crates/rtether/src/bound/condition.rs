@@ -3,7 +3,8 @@
 use rtether_bounds::{Analysis, Condition, Dropper, Effect, Holder, Memory};
 use rtether_model::network::PortId;
 use rtether_model::quantity::Bytes;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::names::Names;
 use crate::report::text::plural;
@@ -14,6 +15,31 @@ const NAMED: usize = 2;
 /// Places that a document names for each stream; of more, the number. In a plant where all links have
 /// bit errors each stream has all places of its way, so the document would grow with their product.
 const LISTED: usize = 16;
+
+/// What must drop nothing for a bound to be a proof.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct OnlyIf {
+    /// `if delivered` or `if nothing is dropped`.
+    word: &'static str,
+    /// The first 16 places that must drop nothing.
+    places: Vec<DropperJson>,
+    /// How many more there are.
+    more_places: usize,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct DropperJson {
+    /// The place in words.
+    place: String,
+    /// `memory`, `policer` or `link`.
+    kind: &'static str,
+    /// Unit of a memory, `octets` or `packets`.
+    unit: Option<&'static str>,
+    /// What a memory needs; `null` if nothing limits it.
+    need: Option<u64>,
+    /// What it has.
+    has: Option<u64>,
+}
 
 /// Returns the name of a memory: `the port of sw to b`.
 pub(crate) fn holder(names: &Names<'_>, holder: Holder) -> String {
@@ -100,8 +126,8 @@ pub(crate) fn only_if(names: &Names<'_>, analysis: &Analysis, condition: &Condit
     }
 }
 
-/// Returns a condition for JSON.
-pub(crate) fn json(names: &Names<'_>, analysis: &Analysis, condition: &Condition) -> Value {
+/// Returns a condition as documents have it.
+pub(crate) fn json(names: &Names<'_>, analysis: &Analysis, condition: &Condition) -> OnlyIf {
     let places = droppers(analysis, condition).take(LISTED).map(|own| {
         let (kind, memory) = match own {
             Dropper::Memory(memory) => ("memory", Some(memory)),
@@ -112,19 +138,19 @@ pub(crate) fn json(names: &Names<'_>, analysis: &Analysis, condition: &Condition
             Dropper::Memory(memory) => holder(names, memory.holder),
             Dropper::Policer(..) | Dropper::Link(_) => dropper(names, own),
         };
-        json!({
-            "place": place,
-            "kind": kind,
-            "unit": memory.map(|memory| if memory.is_in_octets() { "octets" } else { "packets" }),
-            "need": memory.and_then(|memory| memory.need),
-            "has": memory.map(|memory| memory.limit),
-        })
+        DropperJson {
+            place,
+            kind,
+            unit: memory.map(|memory| if memory.is_in_octets() { "octets" } else { "packets" }),
+            need: memory.and_then(|memory| memory.need),
+            has: memory.map(|memory| memory.limit),
+        }
     });
-    json!({
-        "word": effect(condition.effect),
-        "places": places.collect::<Vec<_>>(),
-        "more_places": condition.droppers.len().saturating_sub(LISTED),
-    })
+    OnlyIf {
+        word: effect(condition.effect),
+        places: places.collect(),
+        more_places: condition.droppers.len().saturating_sub(LISTED),
+    }
 }
 
 #[cfg(test)]
@@ -163,7 +189,6 @@ mod tests {
         let analysis = crate::bound::analyze(&scenario);
         let condition = analysis.condition(0).expect("links may drop frames");
         let document = json(&Names::new(&scenario), &analysis, condition);
-        assert_eq!(document["places"].as_array().map(Vec::len), Some(LISTED));
-        assert_eq!(document["more_places"], 5);
+        assert_eq!((document.places.len(), document.more_places), (LISTED, 5));
     }
 }

@@ -3,9 +3,11 @@
 use rtether_bounds::{Analysis, Diameter, DiameterObstacle, StreamBound};
 use rtether_model::flow::Flow;
 use rtether_model::quantity::Duration;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::reason;
+use crate::report::document::{self, Document};
 use crate::report::format::{Part, Render};
 use crate::report::place::place_name;
 use crate::report::table::{Screen, Table};
@@ -13,10 +15,7 @@ use crate::report::text::{percent, plain_line, time};
 use crate::scenario::Scenario;
 use crate::touching::strictly;
 use crate::verdict::Conclusion;
-use rtether_report::number::ns;
-
-/// Name and version of the JSON format.
-const SCHEMA: &str = "rtether.diameter/1";
+use rtether_report::number::Ns;
 
 /// What the diameter of a scenario says, in all formats.
 #[derive(Clone, Debug)]
@@ -24,6 +23,48 @@ pub struct ByDiameter<'a> {
     scenario: &'a Scenario,
     analysis: &'a Analysis,
     found: Result<Diameter, DiameterObstacle>,
+}
+
+/// What the longest way and the busiest place alone prove; `null` where they prove nothing.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct DiameterJson<'a> {
+    /// Title of the scenario.
+    scenario: &'a str,
+    conclusion: Conclusion,
+    /// Places on the longest way.
+    places: Option<u32>,
+    /// Utilization of the busiest place.
+    utilization_ratio: Option<f64>,
+    /// Most work at once.
+    burst_ns: Option<Ns>,
+    /// Whether packets are sent in the order of their arrival everywhere.
+    is_in_order: Option<bool>,
+    /// The longest wait anywhere.
+    wait_ns: Option<Ns>,
+    /// These in words, or why they prove nothing.
+    words: String,
+    /// Each stream.
+    streams: Vec<StreamJson<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct StreamJson<'a> {
+    /// Name of the flow.
+    flow: &'a str,
+    /// Name of the listener.
+    listener: &'a str,
+    /// Places on its way.
+    places: Option<u32>,
+    /// Its bound by the diameter.
+    diameter_ns: Option<Ns>,
+    /// Its bound by analysis.
+    bound_ns: Option<Ns>,
+    /// Deadline of the flow.
+    deadline_ns: Option<Ns>,
+}
+
+impl Document for DiameterJson<'_> {
+    const SCHEMA: &'static str = "rtether.diameter/1";
 }
 
 impl<'a> ByDiameter<'a> {
@@ -176,30 +217,25 @@ impl Render for ByDiameter<'_> {
 
     fn json(&self) -> String {
         let found = self.found.as_ref().ok();
-        let streams = self.rows_of().into_iter().map(|row| {
-            json!({
-                "flow": row.flow.name,
-                "listener": self.name(row.stream),
-                "places": row.found.map(|found| found.0),
-                "diameter_ns": row.latency().map(ns),
-                "bound_ns": row.bound().map(ns),
-                "deadline_ns": row.flow.deadline.map(ns),
-            })
+        let streams = self.rows_of().into_iter().map(|row| StreamJson {
+            flow: &row.flow.name,
+            listener: self.name(row.stream),
+            places: row.found.map(|found| found.0),
+            diameter_ns: row.latency().map(Ns),
+            bound_ns: row.bound().map(Ns),
+            deadline_ns: row.flow.deadline.map(Ns),
         });
-        let streams: Vec<Value> = streams.collect();
-        let document = json!({
-            "schema": SCHEMA,
-            "scenario": self.scenario.name,
-            "conclusion": self.conclusion().word(),
-            "places": found.map(|found| found.places),
-            "utilization_ratio": found.map(|found| share(found.utilization_ppm)),
-            "burst_ns": found.map(|found| ns(found.burst)),
-            "is_in_order": found.map(|found| found.is_in_order),
-            "wait_ns": found.map(|found| ns(found.wait)),
-            "words": self.said(),
-            "streams": streams,
-        });
-        format!("{document:#}\n")
+        document::text(&DiameterJson {
+            scenario: &self.scenario.name,
+            conclusion: self.conclusion(),
+            places: found.map(|found| found.places),
+            utilization_ratio: found.map(|found| share(found.utilization_ppm)),
+            burst_ns: found.map(|found| Ns(found.burst)),
+            is_in_order: found.map(|found| found.is_in_order),
+            wait_ns: found.map(|found| Ns(found.wait)),
+            words: self.said(),
+            streams: streams.collect(),
+        })
     }
 }
 

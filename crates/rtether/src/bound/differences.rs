@@ -1,11 +1,13 @@
 //! Differences as rows and JSON.
 
 use rtether_model::quantity::Duration;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::compare::{Comparison, Difference, Side};
 use crate::report::table::{Cell, Table};
 use crate::report::text::{plural, time};
+use rtether_report::number::Ns;
 
 /// Method used where many analyses are needed at once.
 pub(super) const METHOD: &str = "total-flow";
@@ -79,32 +81,58 @@ pub(super) fn summary(comparison: &Comparison) -> String {
     )
 }
 
-/// Returns the differences for JSON.
-pub(super) fn list(differences: &[Difference]) -> Vec<Value> {
-    let side = |side: &Option<Side>| {
-        side.as_ref().map_or(Value::Null, |side| {
-            json!({
-                "bound_ns": ns(side.bound),
-                "deadline_ns": ns(side.deadline),
-                "slack_ns": ns(side.slack()),
-                "verdict": side.verdict,
-                "reason": side.reason,
-                "only_if": side.only_if,
-            })
-        })
-    };
-    let all = differences.iter().map(|difference| {
-        json!({
-            "name": difference.flow,
-            "talker": difference.talker,
-            "listener": difference.listener,
-            "before": side(&difference.before),
-            "after": side(&difference.after),
-        })
-    });
-    all.collect()
+/// A stream that differs, as documents have it.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct DifferenceJson<'a> {
+    /// Name of the flow.
+    name: &'a str,
+    /// Name of its talker; after the change, if the stream still exists.
+    talker: &'a str,
+    /// Name of the listener.
+    listener: &'a str,
+    /// Before the change; `null` for an added stream.
+    before: Option<SideJson<'a>>,
+    /// After the change; `null` for a removed stream.
+    after: Option<SideJson<'a>>,
 }
 
-pub(super) fn ns(span: Option<Duration>) -> Value {
-    span.map_or(Value::Null, rtether_report::number::ns)
+#[derive(Serialize, JsonSchema)]
+struct SideJson<'a> {
+    /// The bound; `null` if the stream has none.
+    bound_ns: Option<Ns>,
+    /// Deadline of the flow.
+    deadline_ns: Option<Ns>,
+    /// The deadline minus the bound.
+    slack_ns: Option<Ns>,
+    /// `ok`, `if-delivered`, `if-nothing-dropped`, `not-proved`, `no-bound` or `unjudged`.
+    verdict: &'static str,
+    /// Why there is no bound.
+    reason: Option<&'a str>,
+    /// What must drop nothing for the bound to be a proof, in words.
+    only_if: Option<&'a str>,
+}
+
+impl<'a> SideJson<'a> {
+    fn of(side: &'a Side) -> Self {
+        Self {
+            bound_ns: side.bound.map(Ns),
+            deadline_ns: side.deadline.map(Ns),
+            slack_ns: side.slack().map(Ns),
+            verdict: side.verdict,
+            reason: side.reason.as_deref(),
+            only_if: side.only_if.as_deref(),
+        }
+    }
+}
+
+/// Returns the differences as documents have them.
+pub(super) fn list(differences: &[Difference]) -> Vec<DifferenceJson<'_>> {
+    let all = differences.iter().map(|difference| DifferenceJson {
+        name: &difference.flow,
+        talker: &difference.talker,
+        listener: &difference.listener,
+        before: difference.before.as_ref().map(SideJson::of),
+        after: difference.after.as_ref().map(SideJson::of),
+    });
+    all.collect()
 }

@@ -11,103 +11,146 @@ use rtether_model::partition::LocalDeadlines;
 use rtether_model::quantity::Duration;
 use rtether_model::record::{Place, Segment};
 use rtether_model::route::Routing;
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
 
 use super::conclusion::conclusion;
-use super::condition;
+use super::condition::{self, OnlyIf};
 use super::names::{Names, flow_limit};
 use super::ports::{PortUse, StackUse, State, ports, stacks};
 use super::{MODEL, Statistical, reason, statistical, verdict};
-use crate::assumed::Assumed;
+use crate::assumed::{Assumed, AssumedJson};
+use crate::report::document;
 use crate::scenario::Scenario;
-use crate::sums;
+use crate::sums::{self, BoundOfSum, SumJson};
+use crate::verdict::Conclusion;
 use rtether_report::number::Ns;
 
-#[derive(Serialize)]
-pub(super) struct Document<'a> {
-    schema: &'static str,
+/// Proved bounds; `null` where there is no bound or no deadline.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Document<'a> {
+    /// Title of the scenario.
     scenario: &'a str,
-    conclusion: &'static str,
+    conclusion: Conclusion,
+    /// What the bounds rest on, and what matters most; only if the scenario assumes anything, or
+    /// stacks take no time.
     #[serde(skip_serializing_if = "Option::is_none")]
-    assumed: Option<Value>,
+    assumed: Option<AssumedJson<'a>>,
+    /// Whether flows depend on each other in a cycle.
     is_cyclic: bool,
+    /// Each flow and listener.
     streams: Vec<Stream<'a>>,
+    /// Requirements over several flows, if there are any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    sums: Vec<Value>,
+    sums: Vec<SumJson<'a, BoundOfSum>>,
+    /// Each sending port.
     ports: Vec<Port>,
+    /// Each memory that all ports of a switch share.
     shared_buffers: Vec<Shared<'a>>,
+    /// Each stack that takes time.
     stacks: Vec<Stack<'a>>,
+    /// Each memory with a limit.
     memories: Vec<Store>,
+    /// Each flow with unlimited releases.
     open_flows: Vec<Open<'a>>,
+    /// Each policer that flows pass.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     policers: Vec<Policer<'a>>,
 }
 
-/// Memory that all ports of a switch share.
-#[derive(Serialize)]
+impl document::Document for Document<'_> {
+    const SCHEMA: &'static str = "rtether.bound/1";
+}
+
+#[derive(Serialize, JsonSchema)]
 struct Shared<'a> {
+    /// Name of the switch.
     switch: &'a str,
+    /// Its size.
     buffer_bytes: u64,
-    /// Backlog of all its ports together; `None` if that of any port is unknown.
+    /// Backlog of all its ports together; `null` if that of any port is unknown.
     backlog_bytes: Option<u64>,
 }
 
-/// A memory; octets or packets.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Store {
+    /// The memory in words.
     place: String,
+    /// `octets` or `packets`.
     unit: &'static str,
+    /// The most at once while nothing is dropped; `null` if nothing limits it.
     need: Option<u64>,
+    /// Its size.
     has: u64,
+    /// `ok`, `buffer`, `overload` or `no-bound`.
     state: &'static str,
 }
 
-/// A policer; ports and rules count from one.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Policer<'a> {
+    /// Name of the switch.
     switch: &'a str,
+    /// Its port, counted from 1.
     port: u16,
+    /// The rule at this port, counted from 1.
     rule: u16,
-    /// Whether it is proved that no frame exceeds its limit.
+    /// Whether it is proved that no frame exceeds the limit.
     is_kept: bool,
 }
 
-/// What limits a flow with unlimited releases.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Open<'a> {
+    /// Name of the flow.
     flow: &'a str,
+    /// What limits it.
     limit: String,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Stream<'a> {
+    /// Name of the flow.
     name: &'a str,
+    /// End station that sends.
     talker: &'a str,
+    /// End station that receives.
     listener: &'a str,
+    /// Deadline of the flow.
     deadline_ns: Option<Ns>,
+    /// The least bound of all methods.
     bound_ns: Option<Ns>,
+    /// What a packet takes at least.
     min_ns: Option<Ns>,
+    /// The deadline minus the bound.
     slack_ns: Option<Ns>,
+    /// Method of the bound.
     method: Option<&'static str>,
     /// Bound of each method that found one.
     by_method_ns: Option<BTreeMap<&'static str, Ns>>,
+    /// Places on its way, in order.
     hops: Option<Vec<Hop<'a>>>,
+    /// `ok`, `if-delivered`, `if-nothing-dropped`, `not-proved`, `no-bound` or `unjudged`.
     verdict: &'static str,
     /// What must drop nothing for the bound to be a proof.
     #[serde(skip_serializing_if = "Option::is_none")]
-    only_if: Option<Value>,
+    only_if: Option<OnlyIf>,
+    /// On shared media, what a model says; no bound.
     statistical: Option<Said>,
+    /// Why there is no bound.
     reason: Option<String>,
 }
 
-/// Result of a model for a stream on a shared medium, with the model's name.
-#[derive(Serialize)]
+/// Result of a model for a stream on a shared medium.
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct Said {
+    /// Share of late packets.
     late_ratio: f64,
+    /// Accesses to media on the way.
     accesses: u32,
+    /// Number of collisions that a packet in time stays below.
     collisions: u32,
+    /// Part of the deadline for each access.
     part_ns: Ns,
+    /// The model in words.
     model: &'static str,
 }
 
@@ -122,35 +165,51 @@ pub(crate) fn said(of: &Statistical) -> Said {
     }
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Hop<'a> {
+    /// The place in words.
     place: &'a str,
+    /// Longest wait there.
     queueing_ns: Ns,
+    /// Time to pass it without waiting.
     passage_ns: Ns,
     /// Part of the deadline for this place, if the port selects by deadline.
     #[serde(skip_serializing_if = "Option::is_none")]
     local_deadline_ns: Option<Ns>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Port {
+    /// The port, `NODE to PEER`.
     #[serde(rename = "port")]
     name: String,
+    /// Share of its rate that flows take.
     utilization: Option<f64>,
+    /// Most octets that wait at once.
     backlog_bytes: Option<u64>,
+    /// Octets that have room.
     buffer_bytes: u64,
+    /// Longest wait.
     queueing_ns: Option<Ns>,
+    /// `ok`, `buffer`, `overload` or `no-bound`.
     state: &'static str,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Stack<'a> {
+    /// Name of the station.
     node: &'a str,
+    /// What it serves.
     serves: &'static str,
+    /// Share of its time that flows take.
     utilization: Option<f64>,
+    /// Most packets that wait at once.
     waiting_packets: Option<u64>,
+    /// Packets that have room.
     queue_packets: Option<u64>,
+    /// Longest wait.
     queueing_ns: Option<Ns>,
+    /// `ok`, `buffer`, `overload` or `no-bound`.
     state: &'static str,
 }
 
@@ -180,11 +239,12 @@ pub(super) fn with<R>(
             backlog_bytes: backlogs.sum(),
         })
     });
+    let assumed = Assumed::said(scenario, analysis);
+    let sums = sums::proved(scenario, analysis);
     let document = Document {
-        schema: "rtether.bound/1",
         scenario: &scenario.name,
-        conclusion: conclusion(scenario, analysis).word(),
-        assumed: Assumed::said(scenario, analysis),
+        conclusion: conclusion(scenario, analysis),
+        assumed: assumed.as_ref().map(|own| own.json(scenario)),
         is_cyclic: analysis.effort.is_cyclic,
         streams: streams
             .map(|((own, condition), said)| {
@@ -197,7 +257,7 @@ pub(super) fn with<R>(
                 }
             })
             .collect(),
-        sums: sums::json(&sums::proved(scenario, analysis), "bound_ns"),
+        sums: sums::json(&sums, |bound_ns| BoundOfSum { bound_ns }),
         ports: ports(scenario, analysis).map(|port| Port::of(&names, &port)).collect(),
         shared_buffers: shared.collect(),
         stacks: stacks(analysis).map(|stack| Stack::of(&names, &stack)).collect(),

@@ -32,22 +32,27 @@ use crate::report::place::place_name;
 use crate::scenario::Scenario;
 use names::Names;
 
+pub(crate) use admit::AdmitJson;
 pub use admit::{Admission, Decision, admit};
 pub use analyze::{analyze, analyze_with};
 pub use compare::{Answer, Comparison, Difference, Side, compare};
 pub use contradiction::{Contradiction, contradictions};
 pub use diameter::ByDiameter;
-pub(crate) use document::said;
+pub(crate) use diameter::DiameterJson;
+pub(crate) use document::{Document, said};
 pub use loss::broken_assumption;
 pub use output::Bounds;
 pub use page::html;
 pub(crate) use page::{NOTE, section};
 pub use places::Places;
 pub use ports::{PortUse, StackUse, State, ports, stacks};
+pub(crate) use sensitivity::SensitivityJson;
 pub(crate) use sensitivity::{Candidate, Search, faster, made};
 pub use sensitivity::{Sensitivity, SensitivityError, Steps, Trial, sensitivity};
 pub use statistical::{MODEL, Statistical, statistical};
+pub(crate) use waits::WaitsJson;
 pub use waits::{Model as WaitModel, NoModel, PortWaits, Waits, waits};
+pub(crate) use what_if::WhatIfJson;
 pub use what_if::{WhatIf, what_if};
 
 /// Returns the bounds of all streams; `None` for a stream without a bound.

@@ -9,11 +9,12 @@ use rtether_model::quantity::Duration;
 
 use super::conclusion::conclusion;
 use super::condition::only_if;
-use super::document;
+use super::document::with;
 use super::names::{Names, flow_limit, policer};
 use super::{MODEL, Statistical, counts, reason, responsible, statistical, verdict};
 use crate::assumed;
-use crate::report::format::{Part, Render, indented, write_indented};
+use crate::report::document;
+use crate::report::format::{Part, Render};
 use crate::report::table::{Cell, Screen, Table};
 use crate::report::text::{percent, plain_line, plural, time};
 use crate::scenario::Scenario;
@@ -69,11 +70,11 @@ impl Render for Bounds<'_> {
     }
 
     fn json(&self) -> String {
-        document::with(self.scenario, self.analysis, |document| indented(document))
+        with(self.scenario, self.analysis, |document| document::text(document))
     }
 
     fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
-        document::with(self.scenario, self.analysis, |document| write_indented(document, out))
+        with(self.scenario, self.analysis, |document| document::write(document, out))
     }
 }
 

@@ -4,10 +4,11 @@ use rtether_bounds::{Analysis, Holder, Memory};
 
 use super::conclusion::conclusion;
 use super::condition::{amount, holder};
-use super::document;
+use super::document::with;
 use super::names::Names;
 use super::ports::{StackUse, State, ports, stacks};
-use crate::report::format::{Part, Render, indented};
+use crate::report::document;
+use crate::report::format::{Part, Render};
 use crate::report::table::{Cell, Screen, Table};
 use crate::report::text::{percent, plural};
 use crate::scenario::Scenario;
@@ -46,7 +47,7 @@ impl Render for Places<'_> {
     }
 
     fn json(&self) -> String {
-        document::with(self.scenario, self.analysis, |document| indented(document))
+        with(self.scenario, self.analysis, |document| document::text(document))
     }
 }
 

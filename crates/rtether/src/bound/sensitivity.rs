@@ -20,6 +20,7 @@ use super::reason;
 use crate::scenario::{Override, Scenario, Written};
 pub(crate) use candidates::{Candidate, faster};
 pub(crate) use edit::made;
+pub(crate) use output::SensitivityJson;
 
 /// Progress of the trials, shared with a caller that may also cancel them.
 #[derive(Debug, Default)]

@@ -1,11 +1,14 @@
 //! Effect of a change of the scenario on the bounds.
 
 use rtether_bounds::Analysis;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::compare::{Answer, Comparison, compare};
 use super::conclusion::conclusion;
+use super::differences::DifferenceJson;
 use super::{analyze, differences};
+use crate::report::document::{self, Document};
 use crate::report::format::{Part, Render};
 use crate::report::table::{Screen, Table};
 use crate::scenario::{Override, Scenario};
@@ -24,6 +27,24 @@ pub struct WhatIf {
     pub comparison: Comparison,
     /// That of the changed scenario.
     pub conclusion: Conclusion,
+}
+
+/// The effect of a change of the scenario on the bounds.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct WhatIfJson<'a> {
+    /// Title of the scenario.
+    scenario: &'a str,
+    conclusion: Conclusion,
+    /// The changes, `PATH=VALUE` of `--set`.
+    changes: &'a [String],
+    /// How many streams do not differ.
+    unchanged_streams: usize,
+    /// Streams that differ.
+    streams: Vec<DifferenceJson<'a>>,
+}
+
+impl Document for WhatIfJson<'_> {
+    const SCHEMA: &'static str = "rtether.what-if/1";
 }
 
 /// Computes the bounds of both scenarios and compares them.
@@ -59,16 +80,13 @@ impl Render for WhatIf {
         differences::rows(&self.comparison.differences)
     }
 
-    /// Schema `rtether.what-if/1`.
     fn json(&self) -> String {
-        let document = json!({
-            "schema": "rtether.what-if/1",
-            "scenario": self.scenario,
-            "conclusion": self.conclusion.word(),
-            "changes": self.changes,
-            "unchanged_streams": self.comparison.same,
-            "streams": differences::list(&self.comparison.differences),
-        });
-        format!("{document:#}\n")
+        document::text(&WhatIfJson {
+            scenario: &self.scenario,
+            conclusion: self.conclusion,
+            changes: &self.changes,
+            unchanged_streams: self.comparison.same,
+            streams: differences::list(&self.comparison.differences),
+        })
     }
 }

@@ -27,6 +27,7 @@ use virtual_links::with_virtual_links;
 
 pub use fault::{Fault, Faults};
 pub use output::ByFlow;
+pub(crate) use output::CompareJson;
 pub use page::html;
 
 /// A plant without a hub has nothing to compare.

@@ -1,20 +1,168 @@
 //! Comparisons in all formats.
 
 use rtether_model::quantity::Duration;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::{Candidate, Comparison, Fault, Row, Stream};
+use crate::report::document::{self, Document};
 use crate::report::format::{Part, Render};
 use crate::report::table::{Cell, Rows, Screen, Table};
 use crate::report::text::{count, percent, plural, time, wrapped};
-use rtether_report::number::ns;
-
-/// Name and version of the JSON format.
-const SCHEMA: &str = "rtether.compare/1";
+use crate::verdict::Conclusion;
+use rtether_report::number::Ns;
 
 /// A comparison with a row for each stream under each scheme.
 #[derive(Clone, Copy, Debug)]
 pub struct ByFlow<'a>(pub &'a Comparison);
+
+/// The plant under each access scheme.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct CompareJson<'a> {
+    /// Version of rtether.
+    version: &'static str,
+    /// Title of the scenario.
+    scenario: &'a str,
+    /// Whether Ctrl-C ended it.
+    partial: bool,
+    /// Streams that are judged.
+    streams_with_deadline: usize,
+    conclusion: Conclusion,
+    /// Under which schemes all streams are in time, and proved, in words.
+    summary: String,
+    /// Each scheme.
+    schemes: Vec<SchemeJson<'a>>,
+}
+
+impl Document for CompareJson<'_> {
+    const SCHEMA: &'static str = "rtether.compare/1";
+}
+
+#[derive(Serialize, JsonSchema)]
+struct SchemeJson<'a> {
+    /// Its name.
+    access: &'static str,
+    /// Why it cannot be simulated, or `null`.
+    obstacle: Option<&'a str>,
+    /// Streams whose packets all met their deadline.
+    streams_in_time: usize,
+    /// Streams whose bound does.
+    streams_proved: usize,
+    /// Largest latency of real-time packets, from the release.
+    worst_ns: Option<Ns>,
+    /// Their mean latency.
+    mean_ns: Option<Ns>,
+    /// Largest difference between the latencies of two packets of a stream.
+    jitter_ns: Option<Ns>,
+    /// Payload of files and floods.
+    bulk_bps: u64,
+    /// Packets lost, over all runs.
+    lost: u64,
+    /// Control frames sent, over all runs.
+    control_frames: u64,
+    /// Share of the time of the busiest medium that control frames take.
+    control_share: f64,
+    /// Share that all frames take.
+    utilization: f64,
+    /// A short run without a fault.
+    without_fault: Option<FaultJson>,
+    /// The same with a lost control frame; `null` if the scheme has none.
+    after_loss: Option<FaultJson>,
+    /// The same with dead stations; `null` if the scheme needs none.
+    after_death: Option<FaultJson>,
+    /// Stations that die in it.
+    dead: &'a [String],
+    /// Each flow and listener.
+    streams: Vec<StreamJson<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct FaultJson {
+    /// Largest latency of real-time packets that arrived.
+    worst_ns: Ns,
+    /// Packets missed beyond the run without a fault.
+    missed: u64,
+    /// The longest time beyond the period in which a listener of a periodic stream got nothing.
+    silence_ns: Option<Ns>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct StreamJson<'a> {
+    /// Name of the flow.
+    flow: &'a str,
+    /// Name of the listener.
+    listener: &'a str,
+    /// Deadline of the flow.
+    deadline_ns: Option<Ns>,
+    /// Whether all packets met it; `null` without one, and if no packet arrived and none is late or
+    /// lost.
+    in_time: Option<bool>,
+    /// Packets that arrived.
+    arrived: u64,
+    /// Packets that arrived after their deadline, or had not arrived by then.
+    late: u64,
+    /// Packets lost.
+    lost: u64,
+    /// Largest latency.
+    worst_ns: Option<Ns>,
+    /// Mean latency.
+    mean_ns: Option<Ns>,
+    /// Largest difference between the latencies of two packets.
+    jitter_ns: Option<Ns>,
+    /// Proved bound.
+    bound_ns: Option<Ns>,
+    /// Payload delivered.
+    rate_bps: u64,
+}
+
+impl<'a> SchemeJson<'a> {
+    fn of(row: &'a Row) -> Self {
+        Self {
+            access: row.scheme,
+            obstacle: row.obstacle.as_deref(),
+            streams_in_time: row.kept,
+            streams_proved: row.proved,
+            worst_ns: row.worst().map(Ns),
+            mean_ns: row.latency.mean().map(Ns),
+            jitter_ns: row.jitter.map(Ns),
+            bulk_bps: row.bulk,
+            lost: row.lost,
+            control_frames: row.control,
+            control_share: row.shares.control,
+            utilization: row.shares.carried(),
+            without_fault: row.faults.none.map(FaultJson::of),
+            after_loss: row.faults.loss.map(FaultJson::of),
+            after_death: row.faults.death.map(FaultJson::of),
+            dead: &row.faults.dead,
+            streams: row.streams.iter().map(StreamJson::of).collect(),
+        }
+    }
+}
+
+impl FaultJson {
+    fn of(own: Fault) -> Self {
+        Self { worst_ns: Ns(own.worst), missed: own.missed, silence_ns: own.silence.map(Ns) }
+    }
+}
+
+impl<'a> StreamJson<'a> {
+    fn of(own: &'a Stream) -> Self {
+        Self {
+            flow: &own.flow,
+            listener: &own.listener,
+            deadline_ns: own.deadline.map(Ns),
+            in_time: own.is_kept(),
+            arrived: own.arrived,
+            late: own.late,
+            lost: own.lost,
+            worst_ns: own.worst.map(Ns),
+            mean_ns: own.mean.map(Ns),
+            jitter_ns: own.jitter.map(Ns),
+            bound_ns: own.bound.map(Ns),
+            rate_bps: own.rate,
+        }
+    }
+}
 
 impl Row {
     /// Returns whether it was simulated.
@@ -137,38 +285,6 @@ impl Comparison {
         )
     }
 
-    fn row(row: &Row) -> Value {
-        let fault = |own: Option<Fault>| {
-            own.map(|own| {
-                json!({
-                    "worst_ns": ns(own.worst),
-                    "missed": own.missed,
-                    "silence_ns": own.silence.map(ns),
-                })
-            })
-        };
-        let streams: Vec<Value> = row.streams.iter().map(stream).collect();
-        json!({
-            "access": row.scheme,
-            "obstacle": row.obstacle,
-            "streams_in_time": row.kept,
-            "streams_proved": row.proved,
-            "worst_ns": row.worst().map(ns),
-            "mean_ns": row.latency.mean().map(ns),
-            "jitter_ns": row.jitter.map(ns),
-            "bulk_bps": row.bulk,
-            "lost": row.lost,
-            "control_frames": row.control,
-            "control_share": row.shares.control,
-            "utilization": row.shares.carried(),
-            "without_fault": fault(row.faults.none),
-            "after_loss": fault(row.faults.loss),
-            "after_death": fault(row.faults.death),
-            "dead": row.faults.dead,
-            "streams": streams,
-        })
-    }
-
     /// Returns what the faults do, in sentences.
     pub(super) fn losses(&self) -> Vec<String> {
         let worst = self.rows.iter().filter_map(|row| {
@@ -210,23 +326,6 @@ fn with_faults(table: Rows<&Row>) -> Rows<&Row> {
         .rank(1)
 }
 
-fn stream(own: &Stream) -> Value {
-    json!({
-        "flow": own.flow,
-        "listener": own.listener,
-        "deadline_ns": own.deadline.map(ns),
-        "in_time": own.is_kept(),
-        "arrived": own.arrived,
-        "late": own.late,
-        "lost": own.lost,
-        "worst_ns": own.worst.map(ns),
-        "mean_ns": own.mean.map(ns),
-        "jitter_ns": own.jitter.map(ns),
-        "bound_ns": own.bound.map(ns),
-        "rate_bps": own.rate,
-    })
-}
-
 impl ByFlow<'_> {
     fn parts_of(self, table: Table, screen: Screen) -> Vec<Part> {
         let mut lines = vec![self.0.summary()];
@@ -264,18 +363,15 @@ impl Render for Comparison {
     }
 
     fn json(&self) -> String {
-        let rows: Vec<Value> = self.rows.iter().map(Self::row).collect();
-        let document = json!({
-            "schema": SCHEMA,
-            "version": env!("CARGO_PKG_VERSION"),
-            "scenario": self.scenario,
-            "partial": self.partial,
-            "streams_with_deadline": self.judged,
-            "conclusion": self.conclusion().word(),
-            "summary": self.summary(),
-            "schemes": rows,
-        });
-        format!("{document:#}\n")
+        document::text(&CompareJson {
+            version: env!("CARGO_PKG_VERSION"),
+            scenario: &self.scenario,
+            partial: self.partial,
+            streams_with_deadline: self.judged,
+            conclusion: self.conclusion(),
+            summary: self.summary(),
+            schemes: self.rows.iter().map(SchemeJson::of).collect(),
+        })
     }
 }
 

@@ -1,16 +1,107 @@
 //! Failures in all formats.
 
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::{Basis, Failure, Failures, Interrupted, Row, Worst};
+use super::{Basis, Failures, Interrupted, Row, Worst};
+use crate::report::document::{self, Document};
 use crate::report::format::{Part, Render};
 use crate::report::table::{Cell, Screen, Table};
 use crate::report::text::{plain_line, plural, time, wrapped};
 use crate::verdict::Conclusion;
-use rtether_report::number::ns;
+use rtether_report::number::Ns;
 
-/// Name and version of the JSON format.
-const SCHEMA: &str = "rtether.failures/1";
+/// What every single failure does.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct FailuresJson<'a> {
+    /// Version of rtether.
+    version: &'static str,
+    /// Title of the scenario.
+    scenario: &'a str,
+    /// Whether Ctrl-C ended it, so that failures are missing.
+    partial: bool,
+    /// What fails: `links`, `trunks`, `switches` or `both`.
+    fail: &'static str,
+    /// The stated time of recovery, or `null`.
+    recovery_ns: Option<Ns>,
+    /// The result in words.
+    summary: String,
+    conclusion: Conclusion,
+    /// Number of failures to be judged.
+    planned: usize,
+    /// The plant without a failure; `null` if that was interrupted.
+    intact: Option<RowJson<'a>>,
+    /// The plant with each failure, in the order of the scenario.
+    failures: Vec<RowJson<'a>>,
+}
+
+impl Document for FailuresJson<'_> {
+    const SCHEMA: &'static str = "rtether.failures/1";
+}
+
+#[derive(Serialize, JsonSchema)]
+struct RowJson<'a> {
+    /// Name of what failed, `sw1:2 - sw2:1` or `sw1`, or `null`.
+    failure: Option<&'a str>,
+    /// `link`, `switch`, `hub` or `none`.
+    kind: &'static str,
+    /// Links on standby that were put into use.
+    takes_over: &'a [String],
+    /// Streams without a way.
+    cut_off: Vec<NameJson<'a>>,
+    /// Number of streams on another way.
+    rerouted: usize,
+    /// Number of streams with late packets.
+    late: usize,
+    /// Number of streams with lost packets.
+    lost: usize,
+    /// Number of late sums of delays; `null` without such a requirement.
+    late_sums: Option<usize>,
+    /// Streams that are proved only without the failure.
+    no_longer_proved: Vec<NameJson<'a>>,
+    /// Number of streams that are worse in the sense of `rtether.diff/1`.
+    worse: usize,
+    /// Streams that do not survive the recovery.
+    interrupted: Vec<InterruptedJson<'a>>,
+    /// The stream that is worst.
+    worst: Option<WorstJson<'a>>,
+    conclusion: Conclusion,
+    /// What a row rests on in which all requirements hold: `proved`, `held` (seen, not proved) if
+    /// that is all that can be said of one stream, or `unjudged`; `null` otherwise.
+    basis: Option<&'static str>,
+    /// Number of streams and sums that are proved.
+    proved: usize,
+    /// Number of those that were only seen to hold.
+    held: usize,
+    /// Packets in which they did.
+    held_packets: u64,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct NameJson<'a> {
+    /// Name of the flow.
+    name: &'a str,
+    /// Name of the listener.
+    listener: &'a str,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct InterruptedJson<'a> {
+    #[serde(flatten)]
+    name: NameJson<'a>,
+    /// The most packets that are lost in it; `null` if nothing limits them.
+    packets: Option<u64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct WorstJson<'a> {
+    #[serde(flatten)]
+    name: NameJson<'a>,
+    /// `cut-off`, or the word of a basis.
+    verdict: &'static str,
+    /// Its margin.
+    margin_ns: Option<Ns>,
+}
 
 /// Word for a stream without a way, where a verdict is expected.
 const CUT_OFF: &str = "cut-off";
@@ -227,60 +318,56 @@ impl Failures {
         )
     }
 
-    /// Returns the document of schema `rtether.failures/1`.
-    fn document(&self) -> Value {
-        let failures = self.failures().iter().map(|row| self.row(row));
-        json!({
-            "schema": SCHEMA,
-            "version": env!("CARGO_PKG_VERSION"),
-            "scenario": self.scenario,
-            "partial": self.partial,
-            "fail": self.question.which.name(),
-            "recovery_ns": self.question.recovery.map(ns),
-            "summary": self.summary(),
-            "conclusion": self.conclusion().word(),
-            "planned": self.planned,
-            "intact": self.intact().map(|row| self.row(row)),
-            "failures": failures.collect::<Vec<_>>(),
-        })
+    fn document(&self) -> FailuresJson<'_> {
+        FailuresJson {
+            version: env!("CARGO_PKG_VERSION"),
+            scenario: &self.scenario,
+            partial: self.partial,
+            fail: self.question.which.name(),
+            recovery_ns: self.question.recovery.map(Ns),
+            summary: self.summary(),
+            conclusion: self.conclusion(),
+            planned: self.planned,
+            intact: self.intact().map(|row| self.row(row)),
+            failures: self.failures().iter().map(|row| self.row(row)).collect(),
+        }
     }
 
-    fn row(&self, row: &Row) -> Value {
-        let name = |stream: usize| {
-            let name = &self.streams[stream];
-            json!({ "name": name.flow, "listener": name.listener })
-        };
-        let names = |streams: &[usize]| -> Value { streams.iter().map(|&one| name(one)).collect() };
-        let worst = row.worst.map(|worst| {
-            let mut value = name(worst.stream);
-            value["verdict"] = worst.word().into();
-            value["margin_ns"] = worst.margin.map_or(Value::Null, ns);
-            value
+    fn row<'a>(&'a self, row: &'a Row) -> RowJson<'a> {
+        let names = |streams: &[usize]| streams.iter().map(|&one| self.name_json(one)).collect();
+        let worst = row.worst.map(|worst| WorstJson {
+            name: self.name_json(worst.stream),
+            verdict: worst.word(),
+            margin_ns: worst.margin.map(Ns),
         });
-        let interrupted = row.interrupted.iter().map(|one| {
-            let mut value = name(one.stream);
-            value["packets"] = one.packets.into();
-            value
-        });
-        json!({
-            "failure": row.failure.as_ref().map(|failure: &Failure| &failure.name),
-            "kind": row.kind(),
-            "takes_over": row.activated(),
-            "cut_off": names(&row.cut_off),
-            "rerouted": row.rerouted,
-            "late": row.late,
-            "lost": row.lost,
-            "late_sums": row.late_sums,
-            "no_longer_proved": names(&row.unproved),
-            "worse": row.worse,
-            "interrupted": interrupted.collect::<Vec<_>>(),
-            "worst": worst,
-            "conclusion": row.conclusion.word(),
-            "basis": row.basis(),
-            "proved": row.basis.proved,
-            "held": row.basis.held,
-            "held_packets": row.basis.packets,
-        })
+        let interrupted = row
+            .interrupted
+            .iter()
+            .map(|one| InterruptedJson { name: self.name_json(one.stream), packets: one.packets });
+        RowJson {
+            failure: row.failure.as_ref().map(|failure| failure.name.as_str()),
+            kind: row.kind(),
+            takes_over: row.activated(),
+            cut_off: names(&row.cut_off),
+            rerouted: row.rerouted,
+            late: row.late,
+            lost: row.lost,
+            late_sums: row.late_sums,
+            no_longer_proved: names(&row.unproved),
+            worse: row.worse,
+            interrupted: interrupted.collect(),
+            worst,
+            conclusion: row.conclusion,
+            basis: row.basis(),
+            proved: row.basis.proved,
+            held: row.basis.held,
+            held_packets: row.basis.packets,
+        }
+    }
+
+    fn name_json(&self, stream: usize) -> NameJson<'_> {
+        let name = &self.streams[stream];
+        NameJson { name: &name.flow, listener: &name.listener }
     }
 }
 
@@ -301,8 +388,7 @@ impl Render for Failures {
         self.table()
     }
 
-    /// Schema `rtether.failures/1`.
     fn json(&self) -> String {
-        format!("{:#}\n", self.document())
+        document::text(&self.document())
     }
 }

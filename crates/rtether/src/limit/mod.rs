@@ -27,7 +27,8 @@ use rtether_model::quantity::Duration;
 use rtether_sim::BuildError;
 
 pub use access::{Access, analyze};
-pub use output::{Answer, SCHEMA, html, summary};
+pub(crate) use output::LimitJson;
+pub use output::{Answer, html, summary};
 pub use split::{DEPTH, Share, Station};
 
 use crate::run::Progress;

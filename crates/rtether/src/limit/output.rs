@@ -3,20 +3,21 @@
 mod page;
 
 use rtether_model::flow::FlowId;
-use rtether_model::quantity::{BitRate, Duration};
-use serde_json::{Value, json as value};
+use rtether_model::quantity::BitRate;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::load::rounded;
 use super::{Access, DEPTH, End, Limit, Share, Station, Trial};
+use crate::report::document::{self, Document};
+use crate::report::domain::Attempts;
 use crate::report::format::{Part, Render};
-use crate::report::json::ns;
 use crate::report::table::{Cell, Screen, Table};
 use crate::report::text::{percent, plain_line, plural};
 use crate::scenario::Scenario;
+use crate::verdict::Conclusion;
 pub use page::html;
-
-/// Name and version of the JSON format.
-pub const SCHEMA: &str = "rtether.limit/1";
+use rtether_report::number::Ns;
 
 /// Largest number of flows named in a sentence.
 const NAMED: usize = 4;
@@ -291,9 +292,138 @@ const fn end_name(end: End) -> &'static str {
     }
 }
 
-/// Returns one JSON document.
+/// The highest load of other traffic that deadlines allow; rates are bits per second on the wire,
+/// preambles and gaps included.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct LimitJson<'a> {
+    /// Version of rtether.
+    version: &'static str,
+    /// Title of the scenario.
+    scenario: &'a str,
+    /// Whether Ctrl-C ended it.
+    partial: bool,
+    /// What was asked for.
+    question: QuestionJson<'a>,
+    /// `found`, `unlimited`, `never`, `too-few-packets`, `unsettled` (needs a longer warm-up) or
+    /// `interrupted`.
+    end: &'static str,
+    conclusion: Conclusion,
+    /// `pass` if the present load or a higher one is certified, `fail` if it exceeds the target,
+    /// `not shown` or `too few packets` if neither is shown.
+    present_load: &'static str,
+    /// The result in words.
+    summary: String,
+    /// What the scaled flows offer in the scenario as it is.
+    present_load_bps: u64,
+    /// The highest load that is certified.
+    limit: Option<LoadJson>,
+    /// The lowest load that does not pass.
+    too_much: Option<LoadJson>,
+    /// With `too-few-packets`: runs to try next, or `null` if a flow released nothing.
+    runs_needed: Option<u64>,
+    /// Each load in the order in which it was simulated.
+    loads: Vec<TrialJson<'a>>,
+    /// Depth of the credit bucket for which periods are given.
+    cbd_bytes: u64,
+    /// Each station with scaled flows.
+    stations: Vec<StationJson<'a>>,
+    /// Each shared medium with a deadline.
+    access: Vec<MediumJson<'a>>,
+}
+
+impl Document for LimitJson<'_> {
+    const SCHEMA: &'static str = "rtether.limit/1";
+}
+
+#[derive(Serialize, JsonSchema)]
+struct QuestionJson<'a> {
+    /// Flows whose load was scaled.
+    flows: Vec<&'a str>,
+    /// Largest ratio of late or lost packets.
+    miss_ratio: f64,
+    /// Confidence of the answer.
+    confidence: f64,
+    /// Distance between the load that passes and the load that fails.
+    tolerance: f64,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct LoadJson {
+    /// The load as a multiple of the present one.
+    factor: f64,
+    /// The load.
+    load_bps: u64,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct TrialJson<'a> {
+    #[serde(flatten)]
+    load: LoadJson,
+    /// Payload delivered.
+    throughput_bps: u64,
+    /// Utilization of the busiest port or medium.
+    utilization: f64,
+    /// The flow with a deadline that has the worst result.
+    worst_flow: &'a str,
+    /// Its packets that were late or lost.
+    missed: u64,
+    /// Its packets that were released.
+    released: u64,
+    /// Upper limit of its miss ratio; `null` if unknown.
+    miss_ratio_upper: Option<f64>,
+    /// `pass`, `fail` or `too few packets`.
+    verdict: &'static str,
+    /// `search` or `certify`.
+    stage: &'static str,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct StationJson<'a> {
+    /// Its name.
+    name: &'a str,
+    /// What its scaled flows offer.
+    present_load_bps: u64,
+    /// What its other flows offer.
+    other_load_bps: u64,
+    /// Its limit if all stations have the same.
+    equal: ShareJson,
+    /// Its limit by what it offers now.
+    by_need: ShareJson,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ShareJson {
+    /// The limit.
+    limit_bps: u64,
+    /// The refresh period of a credit bucket that keeps it.
+    rp_ns: Ns,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct MediumJson<'a> {
+    /// Name of the medium.
+    medium: &'a str,
+    /// The flow with the smallest deadline on it.
+    flow: &'a str,
+    /// Its deadline.
+    deadline_ns: Ns,
+    /// Accesses that share it.
+    accesses: u32,
+    /// The least number of collisions that can exceed it.
+    collisions: u32,
+    /// Longest time with fewer collisions.
+    longest_within_ns: Option<Ns>,
+    /// Longest time with that many.
+    longest_beyond_ns: Option<Ns>,
+    /// Attempts that were seen.
+    attempts: &'a [Attempts],
+    /// Probability of that many collisions.
+    probability: f64,
+    /// What that is not.
+    note: &'static str,
+}
+
 fn json(scenario: &Scenario, limit: &Limit) -> String {
-    let name = |id: FlowId| flow_name(scenario, id);
     let question = &limit.question;
     let runs = match limit.end {
         End::TooFew { runs } => runs,
@@ -303,80 +433,84 @@ fn json(scenario: &Scenario, limit: &Limit) -> String {
         | End::Unsettled
         | End::Interrupted => None,
     };
-    let found = |trial: Option<&Trial>| {
-        trial.map_or(
-            Value::Null,
-            |trial| value!({ "factor": trial.factor, "load_bps": rounded(trial.load_bps) }),
-        )
-    };
-    let stations = limit.stations.iter().map(|s| station(scenario, s));
-    let access = limit.access.iter().map(|a| medium(scenario, a));
-    let document = value!({
-        "schema": SCHEMA,
-        "version": env!("CARGO_PKG_VERSION"),
-        "scenario": scenario.name,
-        "partial": limit.end == End::Interrupted,
-        "question": {
-            "flows": limit.flows.iter().map(|&id| name(id)).collect::<Vec<_>>(),
-            "miss_ratio": question.miss_ratio,
-            "confidence": question.confidence,
-            "tolerance": question.tolerance,
+    document::text(&LimitJson {
+        version: env!("CARGO_PKG_VERSION"),
+        scenario: &scenario.name,
+        partial: limit.end == End::Interrupted,
+        question: QuestionJson {
+            flows: limit.flows.iter().map(|&id| flow_name(scenario, id)).collect(),
+            miss_ratio: question.miss_ratio,
+            confidence: question.confidence,
+            tolerance: question.tolerance,
         },
-        "end": end_name(limit.end),
-        "conclusion": limit.conclusion().word(),
-        "present_load": limit.present().name(),
-        "summary": verdict(limit),
-        "present_load_bps": rounded(limit.present_bps),
-        "limit": found(limit.passing()),
-        "too_much": found(limit.failing()),
-        "runs_needed": runs,
-        "loads": limit.trials.iter().map(|trial| value!({
-            "factor": trial.factor,
-            "load_bps": rounded(trial.load_bps),
-            "throughput_bps": rounded(trial.throughput_bps),
-            "utilization": trial.utilization,
-            "worst_flow": name(trial.worst.flow),
-            "missed": trial.worst.missed,
-            "released": trial.worst.released,
-            "miss_ratio_upper": trial.worst.upper,
-            "verdict": trial.verdict.name(),
-            "stage": trial.stage.name(),
-        })).collect::<Vec<_>>(),
-        "cbd_bytes": DEPTH.get(),
-        "stations": stations.collect::<Vec<_>>(),
-        "access": access.collect::<Vec<_>>(),
-    });
-    format!("{document:#}\n")
-}
-
-fn station(scenario: &Scenario, station: &Station) -> Value {
-    let share =
-        |share: Share| value!({ "limit_bps": rounded(share.limit_bps), "rp_ns": ns(share.period) });
-    value!({
-        "name": scenario.network.node(station.node).name,
-        "present_load_bps": rounded(station.present_bps),
-        "other_load_bps": rounded(station.other_bps),
-        "equal": share(station.equal),
-        "by_need": share(station.by_need),
+        end: end_name(limit.end),
+        conclusion: limit.conclusion(),
+        present_load: limit.present().name(),
+        summary: verdict(limit),
+        present_load_bps: rounded(limit.present_bps),
+        limit: limit.passing().map(LoadJson::of),
+        too_much: limit.failing().map(LoadJson::of),
+        runs_needed: runs,
+        loads: limit.trials.iter().map(|trial| TrialJson::of(trial, scenario)).collect(),
+        cbd_bytes: DEPTH.get(),
+        stations: limit.stations.iter().map(|own| StationJson::of(own, scenario)).collect(),
+        access: limit.access.iter().map(|own| MediumJson::of(own, scenario)).collect(),
     })
 }
 
-fn medium(scenario: &Scenario, access: &Access) -> Value {
-    let time = |span: Option<Duration>| span.map_or(Value::Null, ns);
-    value!({
-        "medium": access.medium,
-        "flow": flow_name(scenario, access.flow),
-        "deadline_ns": ns(access.deadline),
-        "accesses": access.accesses,
-        "collisions": access.collisions,
-        "longest_within_ns": time(access.longest_within),
-        "longest_beyond_ns": time(access.longest_beyond),
-        "attempts": access.attempts.iter().map(|attempts| value!({
-            "number": attempts.number,
-            "made": attempts.made,
-            "collided": attempts.collided,
-        })).collect::<Vec<_>>(),
-        "probability": access.probability,
-        "note": STATISTICAL,
-    })
+impl LoadJson {
+    fn of(trial: &Trial) -> Self {
+        Self { factor: trial.factor, load_bps: rounded(trial.load_bps) }
+    }
+}
+
+impl<'a> TrialJson<'a> {
+    fn of(trial: &Trial, scenario: &'a Scenario) -> Self {
+        Self {
+            load: LoadJson::of(trial),
+            throughput_bps: rounded(trial.throughput_bps),
+            utilization: trial.utilization,
+            worst_flow: flow_name(scenario, trial.worst.flow),
+            missed: trial.worst.missed,
+            released: trial.worst.released,
+            miss_ratio_upper: trial.worst.upper,
+            verdict: trial.verdict.name(),
+            stage: trial.stage.name(),
+        }
+    }
+}
+
+impl<'a> StationJson<'a> {
+    fn of(station: &Station, scenario: &'a Scenario) -> Self {
+        Self {
+            name: &scenario.network.node(station.node).name,
+            present_load_bps: rounded(station.present_bps),
+            other_load_bps: rounded(station.other_bps),
+            equal: ShareJson::of(station.equal),
+            by_need: ShareJson::of(station.by_need),
+        }
+    }
+}
+
+impl ShareJson {
+    fn of(share: Share) -> Self {
+        Self { limit_bps: rounded(share.limit_bps), rp_ns: Ns(share.period) }
+    }
+}
+
+impl<'a> MediumJson<'a> {
+    fn of(access: &'a Access, scenario: &'a Scenario) -> Self {
+        Self {
+            medium: &access.medium,
+            flow: flow_name(scenario, access.flow),
+            deadline_ns: Ns(access.deadline),
+            accesses: access.accesses,
+            collisions: access.collisions,
+            longest_within_ns: access.longest_within.map(Ns),
+            longest_beyond_ns: access.longest_beyond.map(Ns),
+            attempts: &access.attempts,
+            probability: access.probability,
+            note: STATISTICAL,
+        }
+    }
 }

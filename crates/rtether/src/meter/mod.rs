@@ -17,6 +17,7 @@ use rtether_proto::probe::{Counters, Event, Sample};
 
 pub use exchange::{hdr_log, prometheus};
 pub use gaps::Gaps;
+pub(crate) use output::PingJson;
 pub use output::samples;
 pub use parts::{Clocks, Decomposition, Part, Path, PeerPath, WHOLE};
 pub use rtether_model::stall::Stall;

@@ -3,11 +3,13 @@
 use std::fmt::Write;
 
 use rtether_model::quantity::Duration;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::{
     Counters, INTERRUPTED, Measurement, Misses, Outlier, Settling, Statistics, Subject, split,
 };
+use crate::report::document::{self, Document, Members};
 use crate::report::format::{Part, Render};
 use crate::report::table::{Rows, Screen, Table};
 use crate::report::text::{plural, time};
@@ -122,7 +124,7 @@ impl Render for Measurement {
         with_subject(table, &self.subject).done()
     }
 
-    /// Everything except the samples, schema `rtether.ping/1`.
+    /// Everything except the samples.
     fn json(&self) -> String {
         json(self)
     }
@@ -263,75 +265,212 @@ fn oddities(measurement: &Measurement) -> Vec<(&'static str, u64)> {
     all
 }
 
+/// Round trips to a host.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct PingJson<'a> {
+    /// What was measured.
+    target: &'a str,
+    /// The way.
+    via: &'a str,
+    /// The command of CNDEP, such as `GET 3`, or `null`.
+    command: Option<&'a str>,
+    /// Octets of a payload.
+    payload_bytes: usize,
+    conclusion: Conclusion,
+    /// The verdict in a sentence.
+    summary: String,
+    /// All round trips; `null` without any.
+    all: Option<StatisticsJson>,
+    /// Those that no stall touched.
+    without_stalls: Option<StatisticsJson>,
+    /// Those of each series.
+    series: Vec<Option<StatisticsJson>>,
+    /// Standard deviations over all series; `null` without round trips.
+    combined: Option<CombinedJson>,
+    /// `sent`, `answered`, `lost`, and what is zero in a healthy measurement: `late`, `duplicates`,
+    /// `reordered`, `unknown`, `skipped`, and others of the protocol.
+    counters: Members<&'static str, u64>,
+    /// How many round trips miss the deadline; `null` without one.
+    misses: Option<MissesJson>,
+    /// How far the mean has settled; `null` with few samples.
+    settling: Option<SettlingJson>,
+    /// The largest round trips far from the others, in the order of time.
+    outliers: Vec<OutlierJson>,
+    /// Stalls of this host.
+    stalls: split::StallsJson,
+    /// Parts by kernel time stamps; `null` unless asked for.
+    decomposition: Option<split::PartsJson>,
+    /// Delays of both directions; `null` unless asked for.
+    one_way: Option<split::OneWayJson>,
+    /// Parts by the method of Valentim; `null` unless asked for.
+    valentim: Option<split::ValentimJson>,
+    /// Why it ended before its time, or `null`.
+    ended_early: Option<&'a str>,
+}
+
+impl Document for PingJson<'_> {
+    const SCHEMA: &'static str = "rtether.ping/1";
+}
+
+#[derive(Serialize, JsonSchema)]
+struct StatisticsJson {
+    /// How many there are.
+    count: u64,
+    /// The least.
+    min_ns: f64,
+    /// The mean.
+    mean_ns: f64,
+    /// The median.
+    median_ns: f64,
+    /// The 90th percentile.
+    p90_ns: f64,
+    /// The 99th percentile.
+    p99_ns: f64,
+    /// The 99.9th percentile.
+    p99_9_ns: f64,
+    /// The largest.
+    max_ns: f64,
+    /// Standard deviation.
+    standard_deviation_ns: f64,
+    /// The same with the number instead of one less, as iputils.
+    mdev_ns: f64,
+    /// Mean deviation from the mean.
+    mean_deviation_ns: f64,
+}
+
+impl StatisticsJson {
+    fn of(of: &Statistics) -> Self {
+        let [p90_ns, p99_ns, p99_9_ns] = of.percentiles.map(Duration::as_ns_f64);
+        Self {
+            count: of.count,
+            min_ns: of.min.as_ns_f64(),
+            mean_ns: of.mean.as_ns_f64(),
+            median_ns: of.median.as_ns_f64(),
+            p90_ns,
+            p99_ns,
+            p99_9_ns,
+            max_ns: of.max.as_ns_f64(),
+            standard_deviation_ns: of.standard_deviation.as_ns_f64(),
+            mdev_ns: of.mdev.as_ns_f64(),
+            mean_deviation_ns: of.mean_deviation.as_ns_f64(),
+        }
+    }
+}
+
+#[derive(Serialize, JsonSchema)]
+struct CombinedJson {
+    /// Within the series.
+    pooled_within_ns: f64,
+    /// Of all round trips about their common mean.
+    total_ns: f64,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct MissesJson {
+    /// The deadline.
+    deadline_ns: Option<f64>,
+    /// Round trips that took longer, and requests without an answer.
+    misses: u64,
+    /// Requests whose answer was due.
+    due: u64,
+    /// Lower end of the 95 % interval of their ratio; `null` without enough.
+    ratio_low: Option<f64>,
+    /// Upper end.
+    ratio_high: Option<f64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct SettlingJson {
+    /// Half of the 95 % interval of the mean.
+    half_interval_ns: Option<f64>,
+    /// How many samples were enough for 1 % of the mean.
+    enough: Option<u64>,
+    /// Means of the first samples.
+    means: Vec<FirstJson>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct FirstJson {
+    /// How many samples.
+    count: usize,
+    /// Their mean.
+    mean_ns: f64,
+    /// How far it is from that of all, as a part of that.
+    apart: f64,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct OutlierJson {
+    /// Number of the request.
+    sequence: u32,
+    /// When it was sent, from the start of the measurement.
+    at_ns: f64,
+    /// How long it took.
+    round_trip_ns: f64,
+    /// For how many it stands that followed without a pause.
+    count: u32,
+    /// Whether a stall touched it.
+    is_hit_by_stall: bool,
+}
+
 fn json(measurement: &Measurement) -> String {
     let subject = &measurement.subject;
-    let statistics = |of: &Statistics| {
-        let mut value = json!({ "count": of.count });
-        for (_, name, pick) in STATISTICS {
-            value[name] = json!(pick(of).as_ns_f64());
-        }
-        value
-    };
-    let series = (0..subject.series).map(|number| {
-        let found = measurement.of_series(number);
-        found.as_ref().map_or(Value::Null, statistics)
-    });
+    let series = (0..subject.series)
+        .map(|number| measurement.of_series(number).as_ref().map(StatisticsJson::of));
     let counters = &measurement.counters;
-    let mut counts = json!({
-        "sent": counters.sent,
-        "answered": counters.answered,
-        "lost": counters.lost,
+    let own = [("sent", counters.sent), ("answered", counters.answered), ("lost", counters.lost)];
+    let outliers = measurement.outliers().into_iter().map(|outlier| OutlierJson {
+        sequence: outlier.sample.sequence,
+        at_ns: outlier.sample.sent_at.since_start().as_ns_f64(),
+        round_trip_ns: outlier.sample.round_trip.as_ns_f64(),
+        count: outlier.count,
+        is_hit_by_stall: measurement.is_hit(&outlier.sample),
     });
-    for (name, count) in oddities(measurement) {
-        counts[name] = json!(count);
+    document::text(&PingJson {
+        target: &subject.target,
+        via: &subject.via,
+        command: (!subject.command.is_empty()).then_some(&subject.command),
+        payload_bytes: subject.payload,
+        conclusion: measurement.conclusion(),
+        summary: measurement.summary(),
+        all: measurement.all().as_ref().map(StatisticsJson::of),
+        without_stalls: measurement.without_hit().as_ref().map(StatisticsJson::of),
+        series: series.collect(),
+        combined: measurement.combined().map(|combined| CombinedJson {
+            pooled_within_ns: combined.pooled_within.as_ns_f64(),
+            total_ns: combined.total.as_ns_f64(),
+        }),
+        counters: Members(own.into_iter().chain(oddities(measurement)).collect()),
+        misses: measurement.misses().map(|own| MissesJson {
+            deadline_ns: subject.deadline.map(Duration::as_ns_f64),
+            misses: own.misses,
+            due: own.due,
+            ratio_low: own.interval.map(|ends| ends.0),
+            ratio_high: own.interval.map(|ends| ends.1),
+        }),
+        settling: measurement.settling().map(|settling| SettlingJson::of(&settling)),
+        outliers: outliers.collect(),
+        stalls: split::StallsJson::of(measurement),
+        decomposition: split::PartsJson::of(measurement),
+        one_way: split::OneWayJson::of(measurement),
+        valentim: measurement.valentim.as_ref().map(split::ValentimJson::of),
+        ended_early: measurement.ended.as_deref(),
+    })
+}
+
+impl SettlingJson {
+    fn of(settling: &Settling) -> Self {
+        let means = settling.means.iter().map(|first| FirstJson {
+            count: first.count,
+            mean_ns: first.mean.as_ns_f64(),
+            apart: first.apart,
+        });
+        Self {
+            half_interval_ns: settling.half_interval.map(Duration::as_ns_f64),
+            enough: settling.enough,
+            means: means.collect(),
+        }
     }
-    let outliers = measurement.outliers().into_iter().map(|outlier| {
-        json!({
-            "sequence": outlier.sample.sequence,
-            "at_ns": outlier.sample.sent_at.since_start().as_ns_f64(),
-            "round_trip_ns": outlier.sample.round_trip.as_ns_f64(),
-            "count": outlier.count,
-            "is_hit_by_stall": measurement.is_hit(&outlier.sample),
-        })
-    });
-    let document = json!({
-        "schema": "rtether.ping/1",
-        "target": subject.target,
-        "via": subject.via,
-        "command": (!subject.command.is_empty()).then_some(&subject.command),
-        "payload_bytes": subject.payload,
-        "conclusion": measurement.conclusion().word(),
-        "summary": measurement.summary(),
-        "all": measurement.all().as_ref().map_or(Value::Null, statistics),
-        "without_stalls": measurement.without_hit().as_ref().map_or(Value::Null, statistics),
-        "series": series.collect::<Vec<_>>(),
-        "combined": measurement.combined().map(|combined| json!({
-            "pooled_within_ns": combined.pooled_within.as_ns_f64(),
-            "total_ns": combined.total.as_ns_f64(),
-        })),
-        "counters": counts,
-        "misses": measurement.misses().map(|own| json!({
-            "deadline_ns": subject.deadline.map(Duration::as_ns_f64),
-            "misses": own.misses,
-            "due": own.due,
-            "ratio_low": own.interval.map(|ends| ends.0),
-            "ratio_high": own.interval.map(|ends| ends.1),
-        })),
-        "settling": measurement.settling().map(|settling| json!({
-            "half_interval_ns": settling.half_interval.map(Duration::as_ns_f64),
-            "enough": settling.enough,
-            "means": settling.means.iter().map(|first| json!({
-                "count": first.count, "mean_ns": first.mean.as_ns_f64(), "apart": first.apart,
-            })).collect::<Vec<_>>(),
-        })),
-        "outliers": outliers.collect::<Vec<_>>(),
-        "stalls": split::gaps_json(measurement),
-        "decomposition": split::parts_json(measurement),
-        "one_way": split::one_way_json(measurement),
-        "valentim": split::valentim_json(measurement),
-        "ended_early": measurement.ended,
-    });
-    format!("{document:#}\n")
 }
 
 /// Returns one row per round trip, in the order of the replies (R128).

@@ -3,9 +3,11 @@
 use std::fmt::Write;
 
 use rtether_model::quantity::Duration;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::{Clocks, Decomposition, Measurement, Stall, Statistics, Valentim};
+use crate::report::document::Members;
 use crate::report::format::Part;
 use crate::report::table::Table;
 use crate::report::text::{plural, time};
@@ -63,27 +65,38 @@ fn share(part: Duration, whole: Duration) -> String {
     format!("{:.1} %", 100.0 * part.as_ns_f64() / whole.as_ns_f64())
 }
 
-/// Returns the result of Valentim's method as JSON.
-pub(super) fn valentim_json(measurement: &Measurement) -> Value {
-    let Some(Valentim { given, costs }) = &measurement.valentim else {
-        return Value::Null;
-    };
-    let parts = costs.as_ref().map(|costs| {
-        let parts = costs.named().into_iter();
-        parts
-            .map(|(name, _, span)| {
-                let name = format!("{}_ns", name.to_lowercase());
-                (name, json!(span.as_ns_f64()))
-            })
-            .collect::<serde_json::Map<_, _>>()
-    });
-    json!({
-        "round_trip_mean_ns": given.round_trip.as_ns_f64(),
-        "loopback_mean_ns": given.loopback.as_ns_f64(),
-        "rate_bps": given.rate.as_bps(),
-        "parts": parts.as_ref().ok(),
-        "contradiction": parts.as_ref().err().map(ToString::to_string),
-    })
+/// The result of Valentim's method.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ValentimJson {
+    /// Mean round trip.
+    round_trip_mean_ns: f64,
+    /// Mean over loopback.
+    loopback_mean_ns: f64,
+    /// Rate of the wire.
+    rate_bps: u64,
+    /// `sut_ns`, `nut_ns`, `htx_ns`, `dtx_ns`, `ndt_ns` and `sdt_ns`; `null` if the figures
+    /// contradict each other.
+    parts: Option<Members<String, f64>>,
+    /// What contradicts, or `null`.
+    contradiction: Option<String>,
+}
+
+impl ValentimJson {
+    pub(super) fn of(Valentim { given, costs }: &Valentim) -> Self {
+        let parts = costs.as_ref().ok().map(|costs| {
+            let parts = costs.named().into_iter();
+            let parts = parts
+                .map(|(name, _, span)| (format!("{}_ns", name.to_lowercase()), span.as_ns_f64()));
+            Members(parts.collect())
+        });
+        Self {
+            round_trip_mean_ns: given.round_trip.as_ns_f64(),
+            loopback_mean_ns: given.loopback.as_ns_f64(),
+            rate_bps: given.rate.as_bps(),
+            parts,
+            contradiction: costs.as_ref().err().map(ToString::to_string),
+        }
+    }
 }
 
 /// Reports how often the host stalled.
@@ -167,52 +180,97 @@ fn directions(measurement: &Measurement, clocks: Clocks, all: &mut Vec<Part>) {
     push(all, few_of("one way", one_way(measurement)), text);
 }
 
-/// Returns the parts as JSON.
-pub(super) fn parts_json(measurement: &Measurement) -> Value {
-    if !measurement.is_stamped {
-        return Value::Null;
-    }
-    let found = Decomposition::of(&measurement.paths);
-    let parts = rows(&found).into_iter().map(|(_, name, of)| named(name, &of));
-    json!({
-        "round_trips": found.rows.len(),
-        "left_out": found.left_out,
-        "parts": parts.collect::<Vec<_>>(),
-    })
+/// Parts by kernel time stamps.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct PartsJson {
+    /// Round trips that have them all.
+    round_trips: usize,
+    /// Those left out.
+    left_out: u64,
+    /// Each part, then the round trip.
+    parts: Vec<FewJson>,
 }
 
-/// Returns the one-way delays as JSON.
-pub(super) fn one_way_json(measurement: &Measurement) -> Value {
-    let error = match measurement.clocks {
-        None => return Value::Null,
-        Some(Clocks::Same) => Duration::ZERO,
-        Some(Clocks::Apart { error }) => error,
-    };
-    let directions = one_way(measurement);
-    let directions = directions.iter().map(|(name, of)| named(name, of));
-    json!({
-        "clock_error_ns": error.as_ns_f64(),
-        "directions": directions.collect::<Vec<_>>(),
-    })
-}
-
-fn named(name: &str, of: &Statistics) -> Value {
-    let [min, median, p99, max] = few(of).map(Duration::as_ns_f64);
-    json!({ "name": name, "min_ns": min, "median_ns": median, "p99_ns": p99, "max_ns": max })
-}
-
-/// Returns the stalls as JSON.
-pub(super) fn gaps_json(measurement: &Measurement) -> Value {
-    let gaps = measurement.gaps.seen().iter().map(|gap| {
-        json!({
-            "from_ns": gap.from.since_start().as_ns_f64(),
-            "until_ns": gap.until.since_start().as_ns_f64(),
+impl PartsJson {
+    pub(super) fn of(measurement: &Measurement) -> Option<Self> {
+        let found = measurement.is_stamped.then(|| Decomposition::of(&measurement.paths))?;
+        Some(Self {
+            round_trips: found.rows.len(),
+            left_out: found.left_out,
+            parts: rows(&found).into_iter().map(|(_, name, of)| FewJson::of(name, &of)).collect(),
         })
-    });
-    json!({
-        "round_trips_hit": measurement.hit(),
-        "list": gaps.collect::<Vec<_>>(),
-    })
+    }
+}
+
+/// Delays of both directions.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct OneWayJson {
+    /// How far they may be off.
+    clock_error_ns: f64,
+    /// Each direction.
+    directions: Vec<FewJson>,
+}
+
+impl OneWayJson {
+    pub(super) fn of(measurement: &Measurement) -> Option<Self> {
+        let error = match measurement.clocks? {
+            Clocks::Same => Duration::ZERO,
+            Clocks::Apart { error } => error,
+        };
+        let directions = one_way(measurement);
+        Some(Self {
+            clock_error_ns: error.as_ns_f64(),
+            directions: directions.iter().map(|(name, of)| FewJson::of(name, of)).collect(),
+        })
+    }
+}
+
+#[derive(Serialize, JsonSchema)]
+struct FewJson {
+    /// Its name.
+    name: &'static str,
+    /// The least.
+    min_ns: f64,
+    /// The median.
+    median_ns: f64,
+    /// The 99th percentile.
+    p99_ns: f64,
+    /// The largest.
+    max_ns: f64,
+}
+
+impl FewJson {
+    fn of(name: &'static str, of: &Statistics) -> Self {
+        let [min_ns, median_ns, p99_ns, max_ns] = few(of).map(Duration::as_ns_f64);
+        Self { name, min_ns, median_ns, p99_ns, max_ns }
+    }
+}
+
+/// Stalls of this host.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct StallsJson {
+    /// How many round trips were hit.
+    round_trips_hit: usize,
+    /// Each stall.
+    list: Vec<StallJson>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct StallJson {
+    /// When it began, from the start of the measurement.
+    from_ns: f64,
+    /// When it ended.
+    until_ns: f64,
+}
+
+impl StallsJson {
+    pub(super) fn of(measurement: &Measurement) -> Self {
+        let stalls = measurement.gaps.seen().iter().map(|gap| StallJson {
+            from_ns: gap.from.since_start().as_ns_f64(),
+            until_ns: gap.until.since_start().as_ns_f64(),
+        });
+        Self { round_trips_hit: measurement.hit(), list: stalls.collect() }
+    }
 }
 
 /// Returns one row per split round trip, with a column for each part.

@@ -2,6 +2,8 @@
 
 use rtether_model::network::{LinkId, Network, NodeId};
 use rtether_model::record::{AccessRecord, MediumRecord, PortRecord, Record};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::text::{real, real_len};
 
@@ -19,7 +21,7 @@ pub struct Domain<'a> {
 }
 
 /// Result of the attempts with one number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Attempts {
     /// Attempt number; 1 is the first attempt of a frame.
     pub number: u32,

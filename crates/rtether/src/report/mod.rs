@@ -23,5 +23,5 @@ pub mod timeline;
 pub mod verdicts;
 
 pub use checked::{Checked, Group, Judged, Note, Stream};
-pub use rtether_report::{bars, chart, format, markup, page, table, text, topology};
+pub use rtether_report::{bars, chart, document, format, markup, page, table, text, topology};
 pub use verdicts::Verdicts;

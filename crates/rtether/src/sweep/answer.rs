@@ -3,25 +3,23 @@
 
 use std::collections::BTreeMap;
 
+use rtether_report::document::{self, Document};
 use rtether_report::format::{Part, Render};
 use rtether_report::table::{Screen, Table};
 use rtether_report::text::plural;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
 
 use super::point::Point;
 use super::sample::as_float;
 use super::study::Study;
 
-/// Schema of the JSON document.
-const SCHEMA: &str = "rtether.sweep/1";
 /// What is looked at over all points, of what a point says of a group.
 const MEASURES: [&str; 5] =
     ["delay_max_ns", "delay_p99_ns", "delay_mean_ns", "miss_ratio", "deadline_used"];
 /// That which people are shown.
 const SHOWN: &str = "delay_max_ns";
-/// Shares of quantiles, in hundredths, with their names.
-const QUANTILES: [(u64, &str); 7] =
-    [(0, "min"), (5, "p5"), (25, "p25"), (50, "p50"), (75, "p75"), (95, "p95"), (100, "max")];
 /// Values of a parameter that are looked at one by one; more are put into classes of equal size.
 const MOST_VALUES: usize = 16;
 const CLASSES: usize = 10;
@@ -36,22 +34,100 @@ pub struct Answer {
 /// A number of each point that has it, with the point.
 type Column<'a> = Vec<(&'a Point, f64)>;
 
-/// How a measure of a group is spread.
-struct Spread {
-    group: String,
-    measure: &'static str,
+/// What the points of a study tell together.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct SweepJson {
+    /// Number of points.
     points: usize,
-    quantiles: Vec<f64>,
+    /// How many of them have a scenario that was refused.
+    refused: usize,
+    /// How each measure of each group is spread.
+    quantiles: Vec<Spread>,
+    /// How much each parameter matters for each measure of each group.
+    sensitivity: Vec<Effect>,
 }
 
-/// How much a parameter matters for a measure of a group.
-struct Effect {
+impl Document for SweepJson {
+    const SCHEMA: &'static str = "rtether.sweep/1";
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Spread {
+    /// Class or flow.
     group: String,
+    /// Member of a group of `rtether.point/1`.
     measure: &'static str,
+    /// Number of points that have it.
+    points: usize,
+    #[serde(flatten)]
+    quantiles: Quantiles,
+}
+
+/// Quantiles over points.
+#[derive(Serialize, JsonSchema)]
+struct Quantiles {
+    /// The least over them.
+    min: f64,
+    /// Quantile of 5 %.
+    p5: f64,
+    /// Quantile of 25 %.
+    p25: f64,
+    /// Median.
+    p50: f64,
+    /// Quantile of 75 %.
+    p75: f64,
+    /// Quantile of 95 %.
+    p95: f64,
+    /// The largest.
+    max: f64,
+}
+
+/// The members of [`Quantiles`], with their names.
+type Quantile = (&'static str, fn(&Quantiles) -> f64);
+const QUANTILES: [Quantile; 7] = [
+    ("min", |all| all.min),
+    ("p5", |all| all.p5),
+    ("p25", |all| all.p25),
+    ("p50", |all| all.p50),
+    ("p75", |all| all.p75),
+    ("p95", |all| all.p95),
+    ("max", |all| all.max),
+];
+
+impl Quantiles {
+    /// Returns those of some numbers, the least first.
+    fn of(sorted: &[f64]) -> Self {
+        let quantile = |hundredths: u64| {
+            // The value of this rank, from 1.
+            let rank = (sorted.len() as u64 * hundredths).div_ceil(100).max(1);
+            sorted[usize::try_from(rank).unwrap_or(1) - 1]
+        };
+        Self {
+            min: quantile(0),
+            p5: quantile(5),
+            p25: quantile(25),
+            p50: quantile(50),
+            p75: quantile(75),
+            p95: quantile(95),
+            max: quantile(100),
+        }
+    }
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Effect {
+    /// Class or flow.
+    group: String,
+    /// Member of a group of `rtether.point/1`.
+    measure: &'static str,
+    /// Path of the parameter.
     parameter: String,
-    /// Part of the variance between points that the parameter alone explains, 0 to 1.
+    /// The part of the variance between points that is between values of the parameter (of more than
+    /// 16 values between ten classes of equal size); `null` without variance.
+    #[serde(rename = "explained_ratio")]
     explained: Option<f64>,
-    /// Rank correlation by Spearman, -1 to 1; `None` for values without an order.
+    /// Rank correlation by Spearman, -1 to 1; `null` for values without an order.
+    #[serde(rename = "rank_correlation")]
     correlation: Option<f64>,
 }
 
@@ -102,16 +178,11 @@ impl Answer {
         for (group, measure, column) in self.columns() {
             let mut numbers: Vec<f64> = column.iter().map(|(_, number)| *number).collect();
             numbers.sort_by(f64::total_cmp);
-            let quantiles = QUANTILES.iter().map(|&(hundredths, _)| {
-                // The value of this rank, from 1.
-                let rank = (numbers.len() as u64 * hundredths).div_ceil(100).max(1);
-                numbers[usize::try_from(rank).unwrap_or(1) - 1]
-            });
             all.push(Spread {
                 group,
                 measure,
                 points: numbers.len(),
-                quantiles: quantiles.collect(),
+                quantiles: Quantiles::of(&numbers),
             });
         }
         all
@@ -197,8 +268,8 @@ impl Answer {
             .file("group", |own| own.group.clone())
             .file("measure", |own| own.measure)
             .file("points", |own| own.points);
-        for (index, (_, name)) in QUANTILES.iter().enumerate() {
-            table = table.file(*name, move |own| own.quantiles[index]);
+        for (name, of) in QUANTILES {
+            table = table.file(name, move |own| of(&own.quantiles));
         }
         table.done()
     }
@@ -225,8 +296,8 @@ impl Render for Answer {
         let mut spreads = self.spreads();
         spreads.retain(|own| own.measure == SHOWN);
         let mut table = Table::of(spreads).shown("largest delay of", |own| own.group.clone());
-        for (index, (_, name)) in QUANTILES.iter().enumerate() {
-            table = table.amount(*name, move |own| microseconds(own.quantiles[index]));
+        for (name, of) in QUANTILES {
+            table = table.amount(name, move |own| microseconds(of(&own.quantiles)));
         }
         let mut effects = self.effects();
         effects.retain(|own| own.measure == SHOWN && own.explained.is_some());
@@ -247,18 +318,12 @@ impl Render for Answer {
     }
 
     fn json(&self) -> String {
-        let rows = |table: Table| -> Vec<Value> {
-            let text = table.ndjson();
-            text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
-        };
-        let document = json!({
-            "schema": SCHEMA,
-            "points": self.points.len(),
-            "refused": self.refused(),
-            "quantiles": rows(self.quantiles()),
-            "sensitivity": rows(self.sensitivity()),
-        });
-        format!("{document:#}\n")
+        document::text(&SweepJson {
+            points: self.points.len(),
+            refused: self.refused(),
+            quantiles: self.spreads(),
+            sensitivity: self.effects(),
+        })
     }
 }
 

@@ -12,7 +12,9 @@ mod sample;
 mod study;
 
 pub use answer::Answer;
+pub(crate) use answer::SweepJson;
 pub use point::Point;
+pub(crate) use point::PointJson;
 pub use study::{Study, StudyError};
 
 #[cfg(test)]

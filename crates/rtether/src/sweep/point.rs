@@ -5,17 +5,17 @@ use rtether_model::histogram::Histogram;
 use rtether_model::quantity::Duration;
 use rtether_model::record::Summary;
 use rtether_scenario::{Loaded, Override, Written, render};
-use serde_json::{Map, Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::sample::{Draw, as_float};
 use super::study::{Grouping, Sampling, Study};
 use crate::check::{self, Options};
 use crate::report::Checked;
 use crate::run::{self, Progress};
-use rtether_report::number::ns;
-
-/// Schema of the result of a point.
-const SCHEMA: &str = "rtether.point/1";
+use crate::verdict::Conclusion;
+use rtether_report::document::{self, Document, Members};
+use rtether_report::number::Ns;
 
 /// A point of a study.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,25 +99,33 @@ impl Study {
         let loaded = written.load();
         let words = loaded.text(render::Style::Plain);
         let Some(mut scenario) = loaded.scenario else {
-            return Some(document(point, &[("refused", words.into())]));
+            return Some(document::line(&PointJson {
+                refused: Some(words),
+                ..PointJson::of(point)
+            }));
         };
         scenario.run.bucket = Duration::ZERO;
         let results = match run::simulate(&scenario, progress) {
             Ok(results) if results.partial => return None,
             Ok(results) => results,
             Err(error) => {
-                return Some(document(point, &[("refused", error.to_string().into())]));
+                let refused = Some(error.to_string());
+                return Some(document::line(&PointJson { refused, ..PointJson::of(point) }));
             }
         };
         let options = Options { proves: self.proves, ..Options::default() };
         let checked = check::conclude(scenario, results, options);
-        let members =
-            [("conclusion", checked.conclusion.word().into()), ("groups", self.groups(&checked))];
-        Some(document(point, &members))
+        let groups = self.groups(&checked);
+        let groups = groups.iter().map(|(name, group)| group.json(name)).collect();
+        Some(document::line(&PointJson {
+            conclusion: Some(checked.conclusion),
+            groups: Some(groups),
+            ..PointJson::of(point)
+        }))
     }
 
     /// Sums the streams of each class or flow; a flow without a class is one of its own.
-    fn groups(&self, checked: &Checked) -> Value {
+    fn groups(&self, checked: &Checked) -> Vec<(String, Group)> {
         let mut groups: Vec<(String, Group)> = Vec::new();
         for stream in checked.streams() {
             let name = match self.grouping {
@@ -131,25 +139,71 @@ impl Study {
             });
             groups[place].1.add(&stream);
         }
-        groups.iter().map(|(name, group)| group.json(name)).collect()
+        groups
     }
 }
 
-/// Returns the result of a point.
-fn document(point: &Point, members: &[(&str, Value)]) -> String {
-    let values = point.values.iter();
-    let values: Map<String, Value> =
-        values.map(|(path, value)| (path.clone(), value.as_str().into())).collect();
-    let mut document = json!({
-        "schema": SCHEMA,
-        "version": env!("CARGO_PKG_VERSION"),
-        "parameters": values,
-        "seed": point.seed,
-    });
-    for (name, value) in members {
-        document[*name] = value.clone();
+/// One run of a study.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct PointJson<'a> {
+    /// Version of rtether.
+    version: &'static str,
+    /// Paths of the scenario, and the values that were set.
+    parameters: Members<&'a str, &'a str>,
+    /// Seed of the run.
+    seed: u64,
+    /// In place of the rest: why the scenario cannot be run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refused: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    conclusion: Option<Conclusion>,
+    /// Each class of flows, or flow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    groups: Option<Vec<GroupJson<'a>>>,
+}
+
+impl<'a> PointJson<'a> {
+    fn of(point: &'a Point) -> Self {
+        let values = point.values.iter();
+        Self {
+            version: env!("CARGO_PKG_VERSION"),
+            parameters: Members(values.map(|(path, value)| (&**path, &**value)).collect()),
+            seed: point.seed,
+            refused: None,
+            conclusion: None,
+            groups: None,
+        }
     }
-    format!("{document}\n")
+}
+
+#[derive(Serialize, JsonSchema)]
+struct GroupJson<'a> {
+    /// Its name.
+    name: &'a str,
+    /// Packets released.
+    released_packets: u64,
+    /// Packets delivered.
+    delivered_packets: u64,
+    /// Packets late, lost or under way past their deadline at the end.
+    missed_packets: u64,
+    /// Their share; `null` if none was released.
+    miss_ratio: Option<f64>,
+    /// Mean latency.
+    delay_mean_ns: Option<Ns>,
+    /// Median latency.
+    delay_p50_ns: Option<Ns>,
+    /// 99th percentile of latency.
+    delay_p99_ns: Option<Ns>,
+    /// Largest latency.
+    delay_max_ns: Option<Ns>,
+    /// The largest part of a deadline that was used.
+    deadline_used: Option<f64>,
+    /// The largest bound, if bounds were proved.
+    bound_ns: Option<Ns>,
+}
+
+impl Document for PointJson<'_> {
+    const SCHEMA: &'static str = "rtether.point/1";
 }
 
 /// Streams that are looked at together.
@@ -180,23 +234,22 @@ impl Group {
         }
     }
 
-    fn json(&self, name: &str) -> Value {
-        let quantile = |part, whole| self.histogram.quantile(part, whole).map(ns);
+    fn json<'a>(&self, name: &'a str) -> GroupJson<'a> {
         let max = (self.latency.count > 0).then_some(self.latency.max);
         let ratio = (self.released > 0).then(|| as_float(self.missed) / as_float(self.released));
-        json!({
-            "name": name,
-            "released_packets": self.released,
-            "delivered_packets": self.delivered,
-            "missed_packets": self.missed,
-            "miss_ratio": ratio,
-            "delay_mean_ns": self.latency.mean().map(ns),
-            "delay_p50_ns": quantile(1, 2),
-            "delay_p99_ns": quantile(99, 100),
-            "delay_max_ns": max.map(ns),
-            "deadline_used": self.used,
-            "bound_ns": self.bound.map(ns),
-        })
+        GroupJson {
+            name,
+            released_packets: self.released,
+            delivered_packets: self.delivered,
+            missed_packets: self.missed,
+            miss_ratio: ratio,
+            delay_mean_ns: self.latency.mean().map(Ns),
+            delay_p50_ns: self.histogram.quantile(1, 2).map(Ns),
+            delay_p99_ns: self.histogram.quantile(99, 100).map(Ns),
+            delay_max_ns: max.map(Ns),
+            deadline_used: self.used,
+            bound_ns: self.bound.map(Ns),
+        }
     }
 }
 

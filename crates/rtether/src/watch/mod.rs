@@ -14,6 +14,8 @@ use std::fmt::Write;
 
 use rtether_model::quantity::Duration;
 use rtether_model::wire::Encapsulation;
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::json;
 
 use crate::against::{self, Deviation, Row, Times, Way, against};
@@ -26,6 +28,7 @@ mod monitor;
 mod output;
 
 use monitor::{Monitor, Note};
+pub(crate) use output::WatchJson;
 pub use output::{Outcome, metrics};
 
 /// Most streams that are not in the plan; the one not seen for longest is forgotten.
@@ -117,21 +120,21 @@ fn moment(at: i64) -> String {
 pub type Tell<'t> = &'t mut dyn FnMut(&Alert);
 
 /// Frames so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Counts {
-    /// All.
+    /// Frames seen.
     pub frames: u64,
     /// Of them, those that keep the network going, which no plan has.
     pub service: u64,
     /// Of them, those whose headers could not be read.
     pub unread: u64,
-    /// Dropped before they were seen.
+    /// Frames dropped before they were seen.
     pub dropped: u64,
-    /// Alerts that were told, and those that were only counted.
+    /// Deviations that were told.
     pub alerts: u64,
-    /// See [`Self::alerts`].
+    /// Alerts that were only counted.
     pub untold: u64,
-    /// Streams that were forgotten for others.
+    /// Streams beyond the plan that were forgotten for others.
     pub forgotten: u64,
 }
 

@@ -3,17 +3,16 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::{Counts, Watch};
 use crate::against::Deviation;
+use crate::report::document::{self, Document, Members};
 use crate::report::format::{Part, Render};
 use crate::report::table::{Screen, Table};
 use crate::report::text::{plain_line, plural};
 use crate::verdict::Conclusion;
-
-/// Schema of the JSON document.
-const SCHEMA: &str = "rtether.watch/1";
 
 /// How a flow stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,6 +48,48 @@ pub struct Outcome {
     pub is_learning: bool,
     /// Whether it was interrupted before its planned end.
     pub is_partial: bool,
+}
+
+/// How the flows of a plan stand after a watch.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct WatchJson<'a> {
+    /// Title of the plan.
+    plan: &'a str,
+    conclusion: Conclusion,
+    /// How its flows stand.
+    summary: String,
+    /// Whether anything has deviated.
+    deviates: bool,
+    /// Whether it was still learning at the end.
+    learning: bool,
+    /// From the first frame to the last.
+    duration_ns: i64,
+    #[serde(flatten)]
+    counts: Counts,
+    /// Planned flows in the order of the plan, then streams that are not planned.
+    flows: Vec<FlowJson<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct FlowJson<'a> {
+    /// Its name.
+    name: &'a str,
+    /// Station that sends.
+    talker: &'a str,
+    /// Station that receives; `null` for a group.
+    listener: Option<&'a String>,
+    /// Whether it is in the plan.
+    planned: bool,
+    /// Whether it should send now and does not.
+    silent: bool,
+    /// Its frames since learning.
+    frames: u64,
+    /// How often each deviation happened, by the words of `rtether.against/1`.
+    deviations: Members<&'static str, u64>,
+}
+
+impl Document for WatchJson<'_> {
+    const SCHEMA: &'static str = "rtether.watch/1";
 }
 
 impl Outcome {
@@ -129,6 +170,12 @@ impl Outcome {
 }
 
 impl FlowStand {
+    /// Returns how often it has deviated, by the words of documents, in the order of these.
+    fn counted(&self) -> Members<&'static str, u64> {
+        let counts = self.deviations.iter().map(|(deviation, count)| (deviation.name(), *count));
+        Members(counts.collect::<BTreeMap<_, _>>().into_iter().collect())
+    }
+
     fn standing(&self) -> String {
         if self.deviations.is_empty() {
             let word = if self.frames > 0 { "matches" } else { "quiet" };
@@ -175,41 +222,26 @@ impl Render for Outcome {
             .done()
     }
 
-    /// Schema `rtether.watch/1`.
     fn json(&self) -> String {
-        let flows = self.flows.iter().map(|flow| {
-            let deviations = flow.deviations.iter();
-            let deviations: BTreeMap<&str, u64> =
-                deviations.map(|(deviation, count)| (deviation.name(), *count)).collect();
-            json!({
-                "name": flow.name,
-                "talker": flow.talker,
-                "listener": (!flow.listener.is_empty()).then_some(&flow.listener),
-                "planned": flow.is_planned,
-                "silent": flow.is_silent,
-                "frames": flow.frames,
-                "deviations": deviations,
-            })
+        let flows = self.flows.iter().map(|flow| FlowJson {
+            name: &flow.name,
+            talker: &flow.talker,
+            listener: (!flow.listener.is_empty()).then_some(&flow.listener),
+            planned: flow.is_planned,
+            silent: flow.is_silent,
+            frames: flow.frames,
+            deviations: flow.counted(),
         });
-        let Counts { frames, service, unread, dropped, alerts, untold, forgotten } = self.counts;
-        let document = json!({
-            "schema": SCHEMA,
-            "plan": self.plan,
-            "conclusion": self.conclusion().word(),
-            "summary": self.summary(),
-            "deviates": self.deviates(),
-            "learning": self.is_learning,
-            "duration_ns": self.span,
-            "frames": frames,
-            "service": service,
-            "unread": unread,
-            "dropped": dropped,
-            "alerts": alerts,
-            "untold": untold,
-            "forgotten": forgotten,
-            "flows": flows.collect::<Vec<Value>>(),
-        });
-        format!("{document:#}\n")
+        document::text(&WatchJson {
+            plan: &self.plan,
+            conclusion: self.conclusion(),
+            summary: self.summary(),
+            deviates: self.deviates(),
+            learning: self.is_learning,
+            duration_ns: self.span,
+            counts: self.counts,
+            flows: flows.collect(),
+        })
     }
 }
 

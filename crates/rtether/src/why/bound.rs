@@ -14,7 +14,6 @@ use rtether_bounds::{
 use rtether_model::network::PortId;
 use rtether_model::quantity::Duration;
 use rtether_model::record::{Place, Segment};
-use serde_json::Value;
 
 use super::Stream;
 use crate::adversary::{self, Found, Plant, Target};
@@ -23,6 +22,7 @@ use crate::bound::names::Names;
 use crate::report::place::place_name;
 use crate::scenario::Scenario;
 pub(crate) use advice::remedy;
+pub(super) use text::BoundJson;
 
 /// Why a bound is as large as it is, or why there is none.
 #[derive(Clone, Debug)]
@@ -64,7 +64,7 @@ pub struct OnlyIf {
     /// The places in words: `if the port of sw to b (needs 12.3 kB, has 8 kB) drops nothing`.
     pub words: String,
     /// The same for files.
-    places: Value,
+    places: condition::OnlyIf,
 }
 
 impl OnlyIf {

@@ -18,14 +18,32 @@ use rtether_sim::BuildError;
 use rtether_sim::observe::{Delivery, Observer, PacketInfo};
 use rtether_sim::timeline::Trails;
 pub use rtether_sim::timeline::{Cause, Part, Timeline, Wait};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 pub(crate) use bound::remedy;
 pub use bound::{Explainer, Hop, OnlyIf, Parts, WhyBound};
 pub use fate::{Fate, fate};
 pub use worst::{worst, worst_with};
 
+use bound::BoundJson;
+use text::PacketJson;
+
+use crate::report::document::Document;
 use crate::run::{self, Progress};
 use crate::scenario::Scenario;
+
+/// Why a packet took as long as it did, or what a bound is composed of.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum WhyJson<'a> {
+    Packet(PacketJson<'a>),
+    Bound(BoundJson<'a>),
+}
+
+impl Document for WhyJson<'_> {
+    const SCHEMA: &'static str = "rtether.why/1";
+}
 
 /// Which packet of a stream is explained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

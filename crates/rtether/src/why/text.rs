@@ -5,14 +5,16 @@ use std::collections::BTreeMap;
 use rtether_model::network::NodeId;
 use rtether_model::quantity::Duration;
 use rtether_model::record::{Place, Segment};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::{Part, Wait, Why};
+use super::{Part, Wait, Why, WhyJson};
+use crate::report::document;
 use crate::report::format::{Part as Piece, Render};
 use crate::report::place::place_name;
 use crate::report::table::{Screen, Table};
 use crate::report::text::{percent, plural, share, time};
-use rtether_report::number::ns;
+use rtether_report::number::Ns;
 
 /// Waits in a part from which on the table for people has a line per flow, not per frame.
 const MANY: usize = 8;
@@ -312,53 +314,119 @@ impl Render for Why<'_> {
         self.table(false)
     }
 
-    /// Schema `rtether.why/1`.
     fn json(&self) -> String {
         let flow = &self.scenario.flows[self.stream.flow.index()];
         let timeline = &self.timeline;
-        let document = json!({
-            "schema": "rtether.why/1",
-            "scenario": self.scenario.name,
-            "flow": flow.name,
-            "listener": self.node(self.stream.listener),
-            "is_bound": false,
-            "packet": timeline.number,
-            "seed": self.seed,
-            "released_ns": ns(timeline.released_at.since_start()),
-            "latency_ns": ns(timeline.latency),
-            "deadline_ns": flow.deadline.map(ns),
-            "hops": timeline.parts.iter().map(|part| self.hop(part)).collect::<Vec<_>>(),
-        });
-        format!("{document:#}\n")
+        document::text(&WhyJson::Packet(PacketJson {
+            scenario: &self.scenario.name,
+            flow: &flow.name,
+            listener: self.node(self.stream.listener),
+            is_bound: false,
+            packet: timeline.number,
+            seed: self.seed,
+            released_ns: Ns(timeline.released_at.since_start()),
+            latency_ns: Ns(timeline.latency),
+            deadline_ns: flow.deadline.map(Ns),
+            hops: timeline.parts.iter().map(|part| self.hop(part)).collect(),
+        }))
     }
 }
 
+/// The timeline of a packet.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct PacketJson<'a> {
+    /// Title of the scenario.
+    scenario: &'a str,
+    /// Name of the flow.
+    flow: &'a str,
+    /// Name of the listener.
+    listener: &'a str,
+    /// `false`.
+    is_bound: bool,
+    /// Number of the packet within the flow, from 0.
+    packet: u32,
+    /// Seed of its run.
+    seed: u64,
+    /// When it was released, counted from the start of the run.
+    released_ns: Ns,
+    /// Release to delivery.
+    latency_ns: Ns,
+    /// Deadline of the flow, or `null`.
+    deadline_ns: Option<Ns>,
+    /// The parts in order of time, without a gap; their `ns` add up to the latency.
+    hops: Vec<HopJson<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct HopJson<'a> {
+    /// The place in words.
+    place: String,
+    /// Its kind, as in the segments of a stream.
+    part: &'static str,
+    /// Its node.
+    node: &'a str,
+    /// When the packet came, counted from the start of the run.
+    enter_ns: Ns,
+    /// When it left.
+    leave_ns: Ns,
+    /// The difference.
+    ns: Ns,
+    /// The frames that it waited for.
+    waits: Vec<WaitJson<'a>>,
+    /// Whether not the packet was there, but what it waited for in the protocol.
+    is_awaited: bool,
+    /// Whether some of these frames are no longer known: memory holds about a million of all ports
+    /// and stacks.
+    is_partial: bool,
+    /// The part of `ns` that is not covered by waits: its own service or transmission, or a pause.
+    rest_ns: Ns,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct WaitJson<'a> {
+    /// Name of the flow.
+    flow: &'a str,
+    /// Number of the packet within it.
+    packet: u32,
+    /// Whether it is a reply.
+    is_reply: bool,
+    /// `in service` for a frame that was being served or sent when the packet came, `ahead` for one
+    /// that went first, and `collision` on shared media, where waits can overlap.
+    cause: &'static str,
+    /// How long.
+    ns: Ns,
+    /// When the service or transmission of the frame began.
+    since_ns: Ns,
+    /// Its octets from addresses to FCS.
+    octets: u64,
+    /// Its priority, or `null`.
+    priority: Option<u8>,
+}
+
 impl Why<'_> {
-    fn hop(&self, part: &Part) -> Value {
+    fn hop(&self, part: &Part) -> HopJson<'_> {
         let Place { segment, port } = part.place;
-        let waits = part.waits.iter().map(|wait| {
-            json!({
-                "flow": self.scenario.flow_name(wait.flow),
-                "packet": wait.number,
-                "is_reply": wait.is_reverse,
-                "cause": wait.cause.name(),
-                "ns": ns(wait.time),
-                "since_ns": ns(wait.since.since_start()),
-                "octets": wait.octets,
-                "priority": wait.priority,
-            })
+        let waits = part.waits.iter().map(|wait| WaitJson {
+            flow: self.scenario.flow_name(wait.flow),
+            packet: wait.number,
+            is_reply: wait.is_reverse,
+            cause: wait.cause.name(),
+            ns: Ns(wait.time),
+            since_ns: Ns(wait.since.since_start()),
+            octets: wait.octets,
+            priority: wait.priority,
         });
-        json!({
-            "place": self.part_name(part),
-            "part": segment.name(),
-            "node": self.node(port.node),
-            "enter_ns": ns(part.enter.since_start()),
-            "leave_ns": ns(part.leave.since_start()),
-            "ns": ns(part.time()),
-            "waits": waits.collect::<Vec<_>>(),
-            "is_awaited": part.is_awaited,
-            "is_partial": part.is_partial,
-            "rest_ns": ns(rest_of(part)),
-        })
+        HopJson {
+            place: self.part_name(part),
+            part: segment.name(),
+            node: self.node(port.node),
+            enter_ns: Ns(part.enter.since_start()),
+            leave_ns: Ns(part.leave.since_start()),
+            ns: Ns(part.time()),
+            waits: waits.collect(),
+            is_awaited: part.is_awaited,
+            is_partial: part.is_partial,
+            rest_ns: Ns(rest_of(part)),
+        }
     }
 }

@@ -1,18 +1,67 @@
 //! The trials in all formats.
 
 use rtether_model::quantity::Duration;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::{Sensitivity, Trial};
-use crate::bound::differences::ns;
 use crate::bound::differences::{METHOD, METHOD_NOTE};
+use crate::report::document::{self, Document};
 use crate::report::format::{Part, Render};
 use crate::report::table::{Cell, Screen, Table};
 use crate::report::text::{plural, time};
 use crate::scenario::Override;
+use rtether_report::number::Ns;
 
 /// Number of trials shown in a table; the others are counted.
 const SHOWN: usize = 20;
+
+/// Single changes, and what each does for one stream.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct SensitivityJson<'a> {
+    /// Title of the scenario.
+    scenario: &'a str,
+    /// Method of the bounds.
+    method: &'static str,
+    /// Whether Ctrl-C ended it before all changes were tried.
+    partial: bool,
+    /// How many changes give stations at a hub other turns, which only the edited file tells.
+    untried: usize,
+    /// Name of the flow.
+    name: &'a str,
+    /// Name of its talker.
+    talker: &'a str,
+    /// Name of the listener.
+    listener: &'a str,
+    /// Bound of the stream.
+    bound_ns: Ns,
+    /// Deadline of the flow.
+    deadline_ns: Option<Ns>,
+    /// The deadline minus the bound.
+    slack_ns: Option<Ns>,
+    /// Changes that were tried, best first.
+    trials: Vec<TrialJson<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct TrialJson<'a> {
+    /// The change in words.
+    change: &'a str,
+    /// Bound of the stream after the change.
+    bound_ns: Option<Ns>,
+    /// How much lower that is.
+    gain_ns: Option<Ns>,
+    /// The deadline minus the bound.
+    slack_ns: Option<Ns>,
+    /// How many other streams are then late.
+    others_late: usize,
+    /// `PATH=VALUE` of `--set` that makes the change, or `null`.
+    edit: Option<String>,
+}
+
+impl Document for SensitivityJson<'_> {
+    const SCHEMA: &'static str = "rtether.sensitivity/1";
+}
 
 impl Sensitivity {
     fn slack(&self, bound: Option<Duration>) -> Option<Duration> {
@@ -80,32 +129,27 @@ impl Render for Sensitivity {
         self.table(self.trials.iter())
     }
 
-    /// Schema `rtether.sensitivity/1`.
     fn json(&self) -> String {
-        let trials = self.trials.iter().map(|trial| {
-            json!({
-                "change": trial.change,
-                "bound_ns": ns(trial.bound),
-                "gain_ns": ns(trial.gain),
-                "slack_ns": ns(self.slack(trial.bound)),
-                "others_late": trial.others_late,
-                "edit": trial.edit.as_ref().map(Override::text),
-            })
+        let trials = self.trials.iter().map(|trial| TrialJson {
+            change: &trial.change,
+            bound_ns: trial.bound.map(Ns),
+            gain_ns: trial.gain.map(Ns),
+            slack_ns: self.slack(trial.bound).map(Ns),
+            others_late: trial.others_late,
+            edit: trial.edit.as_ref().map(Override::text),
         });
-        let document = json!({
-            "schema": "rtether.sensitivity/1",
-            "scenario": self.scenario,
-            "method": METHOD,
-            "partial": self.partial,
-            "untried": self.untried,
-            "name": self.flow,
-            "talker": self.talker,
-            "listener": self.listener,
-            "bound_ns": ns(Some(self.bound)),
-            "deadline_ns": ns(self.deadline),
-            "slack_ns": ns(self.slack(Some(self.bound))),
-            "trials": trials.collect::<Vec<_>>(),
-        });
-        format!("{document:#}\n")
+        document::text(&SensitivityJson {
+            scenario: &self.scenario,
+            method: METHOD,
+            partial: self.partial,
+            untried: self.untried,
+            name: &self.flow,
+            talker: &self.talker,
+            listener: &self.listener,
+            bound_ns: Ns(self.bound),
+            deadline_ns: self.deadline.map(Ns),
+            slack_ns: self.slack(Some(self.bound)).map(Ns),
+            trials: trials.collect(),
+        })
     }
 }

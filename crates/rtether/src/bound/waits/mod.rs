@@ -32,6 +32,7 @@ use rtether_model::wire;
 
 use crate::report::text::real_len;
 use crate::scenario::Scenario;
+pub(crate) use output::WaitsJson;
 use queue::{Random, Slotted, quantile};
 
 /// The assumptions in one sentence, shown with every table.

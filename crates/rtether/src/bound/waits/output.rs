@@ -1,16 +1,78 @@
 //! Waits in all formats.
 
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::{MODEL, Model, PortWaits, Waits};
-use crate::bound::differences::ns;
 use crate::bound::names::Names;
+use crate::report::document::{self, Document};
 use crate::report::format::{Part, Render};
 use crate::report::table::{Cell, Screen, Table};
 use crate::report::text::{percent, time};
+use rtether_report::number::Ns;
 
 /// Probability whose wait has a column of its own.
 const RARE: f64 = 1e-6;
+
+/// How likely frames of aperiodic flows wait longer than a time, by a model.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct WaitsJson<'a> {
+    /// Title of the scenario.
+    scenario: &'a str,
+    /// The time that was asked for.
+    wait_ns: Ns,
+    /// The model in words.
+    model: &'static str,
+    /// Ports of switches that flows pass.
+    ports: Vec<WaitsAtPort>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct WaitsAtPort {
+    #[serde(flatten)]
+    model: Option<ModelJson>,
+    /// Why there is no model, in place of the other members.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'static str>,
+    /// Name of the port.
+    port: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ModelJson {
+    /// Share of the time in which the port sends.
+    utilization: f64,
+    /// Links by which frames come.
+    inputs: usize,
+    /// Time of a frame.
+    frame_ns: Ns,
+    /// With arrivals at any time.
+    poisson: Poisson,
+    /// With as many inputs as there are links, or `null`.
+    binomial: Option<Binomial>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Poisson {
+    /// Mean wait, in frames.
+    mean_frames: f64,
+    /// Share of frames that wait longer.
+    late_ratio: f64,
+    /// What one frame in a million exceeds.
+    rare_ns: Option<Ns>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Binomial {
+    /// Mean wait, in frames.
+    mean_frames: Option<f64>,
+    /// Share of frames that wait longer.
+    late_ratio: f64,
+}
+
+impl Document for WaitsJson<'_> {
+    const SCHEMA: &'static str = "rtether.waits/1";
+}
 
 impl Waits<'_> {
     fn table(&self) -> Table {
@@ -69,44 +131,37 @@ impl Render for Waits<'_> {
         self.table()
     }
 
-    /// Schema `rtether.waits/1`.
     fn json(&self) -> String {
         let names = Names::new(self.scenario);
-        let ports = self.ports.iter().map(|own| {
-            let mut value = own.model.as_ref().map_or(Value::Null, |model| self.model(model));
-            if let Err(reason) = &own.model {
-                value = json!({ "reason": reason.words() });
-            }
-            value["port"] = names.port(own.port).into();
-            value
+        let ports = self.ports.iter().map(|own| WaitsAtPort {
+            model: of(own).map(|model| self.model(model)),
+            reason: own.model.as_ref().err().map(|reason| reason.words()),
+            port: names.port(own.port),
         });
-        let document = json!({
-            "schema": "rtether.waits/1",
-            "scenario": self.scenario.name,
-            "wait_ns": ns(Some(self.time)),
-            "model": MODEL,
-            "ports": ports.collect::<Vec<_>>(),
-        });
-        format!("{document:#}\n")
+        document::text(&WaitsJson {
+            scenario: &self.scenario.name,
+            wait_ns: Ns(self.time),
+            model: MODEL,
+            ports: ports.collect(),
+        })
     }
 }
 
 impl Waits<'_> {
-    fn model(&self, model: &Model) -> Value {
+    fn model(&self, model: &Model) -> ModelJson {
         let (poisson, binomial) = model.mean_frames();
-        json!({
-            "utilization": model.load,
-            "inputs": model.inputs,
-            "frame_ns": ns(Some(model.frame)),
-            "poisson": {
-                "mean_frames": poisson,
-                "late_ratio": model.poisson(self.time),
-                "rare_ns": ns(model.exceeded_with(RARE)),
+        ModelJson {
+            utilization: model.load,
+            inputs: model.inputs,
+            frame_ns: Ns(model.frame),
+            poisson: Poisson {
+                mean_frames: poisson,
+                late_ratio: model.poisson(self.time),
+                rare_ns: model.exceeded_with(RARE).map(Ns),
             },
-            "binomial": model.binomial(self.time).map(|ratio| json!({
-                "mean_frames": binomial,
-                "late_ratio": ratio,
-            })),
-        })
+            binomial: model
+                .binomial(self.time)
+                .map(|late_ratio| Binomial { mean_frames: binomial, late_ratio }),
+        }
     }
 }

@@ -7,16 +7,20 @@ use rtether_bounds::Share;
 use rtether_model::flow::FlowId;
 use rtether_model::quantity::Duration;
 use rtether_model::record::Segment;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::advice::{loses, remedy};
 use super::{Hop, Parts, WhyBound};
+use crate::bound::condition::OnlyIf;
 use crate::bound::reason;
+use crate::report::document;
 use crate::report::format::{Part as Piece, Render};
 use crate::report::table::{Screen, Table};
 use crate::report::text::{percent, plural, share, time};
 use crate::scenario::Override;
-use rtether_report::number::ns;
+use crate::why::WhyJson;
+use rtether_report::number::Ns;
 
 /// A line of the table: a part, or a wait in it, or what the waits leave uncovered.
 struct Row<'a> {
@@ -261,21 +265,18 @@ impl WhyBound<'_> {
         text
     }
 
-    /// Returns the pattern of arrivals for JSON.
-    fn pattern_json(&self, parts: &Parts) -> Value {
-        let Some(pattern) = &self.pattern else {
-            return Value::Null;
-        };
-        let releases = pattern.releases.iter().map(
-            |(flow, at)| json!({ "flow": self.scenario.flows[flow.index()].name, "ns": ns(first(at)) }),
-        );
-        let edits = pattern.edits(self.scenario);
-        let edits: Vec<String> = edits.iter().map(Override::text).collect();
-        json!({
-            "latency_ns": ns(pattern.latency),
-            "is_attained": pattern.latency == parts.bound.latency,
-            "releases": releases.collect::<Vec<_>>(),
-            "edits": edits,
+    /// Returns the pattern of arrivals as documents have it.
+    fn pattern_json(&self, parts: &Parts) -> Option<PatternJson<'_>> {
+        let pattern = self.pattern.as_ref()?;
+        let releases = pattern.releases.iter().map(|(flow, at)| ReleaseJson {
+            flow: &self.scenario.flows[flow.index()].name,
+            ns: Ns(first(at)),
+        });
+        Some(PatternJson {
+            latency_ns: Ns(pattern.latency),
+            is_attained: pattern.latency == parts.bound.latency,
+            releases: releases.collect(),
+            edits: pattern.edits(self.scenario).iter().map(Override::text).collect(),
         })
     }
 }
@@ -304,60 +305,142 @@ impl Render for WhyBound<'_> {
         }
     }
 
-    /// Schema `rtether.why/1`.
     fn json(&self) -> String {
         let flow = &self.scenario.flows[self.stream.flow.index()];
         let parts = self.found.as_ref().ok();
         let why = self.found.as_ref().err();
         let by_method = parts.map(|parts| {
             let all = parts.bound.by_method.iter();
-            let all = all.map(|(method, latency)| (method.name(), ns(*latency)));
-            all.collect::<BTreeMap<_, _>>()
+            all.map(|(method, latency)| (method.name(), Ns(*latency))).collect()
         });
         let hops = parts.iter().flat_map(|parts| &parts.hops);
-        let document = json!({
-            "schema": "rtether.why/1",
-            "scenario": self.scenario.name,
-            "flow": flow.name,
-            "listener": self.scenario.network.node(self.stream.listener).name,
-            "is_bound": true,
-            "latency_ns": parts.map(|parts| ns(parts.composition.latency)),
-            "deadline_ns": flow.deadline.map(ns),
-            "method": parts.map(|parts| parts.composition.method.name()),
-            "bound_ns": parts.map(|parts| ns(parts.bound.latency)),
-            "by_method_ns": by_method,
-            "only_if": self.only_if.as_ref().map(|own| &own.places),
-            "pattern": parts.map(|parts| self.pattern_json(parts)),
-            "reason": why.map(|why| reason(self.scenario, why)),
-            "remedy": why.map(|why| remedy(self.scenario, self.stream.flow, why)),
-            "hops": hops.map(|hop| self.hop(hop)).collect::<Vec<_>>(),
-        });
-        format!("{document:#}\n")
+        document::text(&WhyJson::Bound(BoundJson {
+            scenario: &self.scenario.name,
+            flow: &flow.name,
+            listener: &self.scenario.network.node(self.stream.listener).name,
+            is_bound: true,
+            latency_ns: parts.map(|parts| Ns(parts.composition.latency)),
+            deadline_ns: flow.deadline.map(Ns),
+            method: parts.map(|parts| parts.composition.method.name()),
+            bound_ns: parts.map(|parts| Ns(parts.bound.latency)),
+            by_method_ns: by_method,
+            only_if: self.only_if.as_ref().map(|own| &own.places),
+            pattern: parts.and_then(|parts| self.pattern_json(parts)),
+            reason: why.map(|why| reason(self.scenario, why)),
+            remedy: why.map(|why| remedy(self.scenario, self.stream.flow, why)),
+            hops: hops.map(|hop| self.hop(hop)).collect(),
+        }))
     }
 }
 
+/// The parts of a bound, of `rtether why --bound`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct BoundJson<'a> {
+    /// Title of the scenario.
+    scenario: &'a str,
+    /// Name of the flow.
+    flow: &'a str,
+    /// Name of the listener.
+    listener: &'a str,
+    /// `true`.
+    is_bound: bool,
+    /// The bound that the parts add up to; `null` without one.
+    latency_ns: Option<Ns>,
+    /// Deadline of the flow, or `null`.
+    deadline_ns: Option<Ns>,
+    /// Its method; `null` without a bound.
+    method: Option<&'static str>,
+    /// The least bound, which differs only if its waits cannot be split.
+    bound_ns: Option<Ns>,
+    /// That of each method.
+    by_method_ns: Option<BTreeMap<&'static str, Ns>>,
+    /// What must drop nothing for the bound to be a proof, or `null`.
+    only_if: Option<&'a OnlyIf>,
+    /// Releases that come near the bound, or `null`.
+    pattern: Option<PatternJson<'a>>,
+    /// Why there is no bound; else `null`.
+    reason: Option<String>,
+    /// What would give one; else `null`.
+    remedy: Option<String>,
+    /// The parts in the order in which a packet passes them, without a gap.
+    hops: Vec<HopJson<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct PatternJson<'a> {
+    /// Simulated latency.
+    latency_ns: Ns,
+    /// Whether that is the bound.
+    is_attained: bool,
+    /// First release of each flow.
+    releases: Vec<ReleaseJson<'a>>,
+    /// `PATH=VALUE` of `--set` that make the pattern.
+    edits: Vec<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ReleaseJson<'a> {
+    /// Name of the flow.
+    flow: &'a str,
+    /// Its first release.
+    ns: Ns,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct HopJson<'a> {
+    /// The place in words.
+    place: &'a str,
+    /// Its kind, as in the segments of a stream.
+    part: &'static str,
+    /// Its node.
+    node: &'a str,
+    /// The latest time at which the packet comes, counted from its release.
+    enter_ns: Ns,
+    /// The latest time at which it leaves.
+    leave_ns: Ns,
+    /// The difference.
+    ns: Ns,
+    /// What each flow adds to the wait.
+    waits: Vec<WaitJson<'a>>,
+    /// The part of `ns` that is not covered by waits.
+    rest_ns: Ns,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct WaitJson<'a> {
+    /// Name of the flow; `null` for rounding, and where many are taken together.
+    flow: Option<&'a str>,
+    /// Their number.
+    flows: u32,
+    /// Whether these are replies.
+    is_reply: bool,
+    /// Why the packet waits for it.
+    cause: &'static str,
+    /// How long.
+    ns: Ns,
+    /// Longest service of one of its packets.
+    packet_ns: Ns,
+}
+
 impl WhyBound<'_> {
-    fn hop(&self, hop: &Hop) -> Value {
-        let waits = hop.shares.iter().map(|share| {
-            let flow = share.flow.map(|flow| self.scenario.flow_name(flow));
-            json!({
-                "flow": flow,
-                "flows": share.flows,
-                "is_reply": share.is_reply,
-                "cause": share.cause.name(),
-                "ns": ns(share.time),
-                "packet_ns": ns(share.packet),
-            })
+    fn hop<'a>(&'a self, hop: &'a Hop) -> HopJson<'a> {
+        let waits = hop.shares.iter().map(|share| WaitJson {
+            flow: share.flow.map(|flow| self.scenario.flow_name(flow)),
+            flows: share.flows,
+            is_reply: share.is_reply,
+            cause: share.cause.name(),
+            ns: Ns(share.time),
+            packet_ns: Ns(share.packet),
         });
-        json!({
-            "place": hop.name,
-            "part": hop.place.segment.name(),
-            "node": self.scenario.network.node(hop.place.port.node).name,
-            "enter_ns": ns(hop.enter),
-            "leave_ns": ns(hop.leave),
-            "ns": ns(hop.time()),
-            "waits": waits.collect::<Vec<_>>(),
-            "rest_ns": ns(hop.rest()),
-        })
+        HopJson {
+            place: &hop.name,
+            part: hop.place.segment.name(),
+            node: &self.scenario.network.node(hop.place.port.node).name,
+            enter_ns: Ns(hop.enter),
+            leave_ns: Ns(hop.leave),
+            ns: Ns(hop.time()),
+            waits: waits.collect(),
+            rest_ns: Ns(hop.rest()),
+        }
     }
 }

@@ -1,0 +1,30 @@
+//! All documents of this crate, with their schemas.
+
+pub use rtether_report::document::Described;
+
+use crate::{against, bound, compare, diff, discovery, fail, fix, import, limit, meter, sweep};
+use crate::{volume, watch, why};
+
+/// Every kind of document, by name.
+pub const ALL: &[Described] = &[
+    Described::of::<bound::AdmitJson<'_>>(),
+    Described::of::<against::AgainstJson<'_>>(),
+    Described::of::<bound::Document<'_>>(),
+    Described::of::<compare::CompareJson<'_>>(),
+    Described::of::<bound::DiameterJson<'_>>(),
+    Described::of::<diff::DiffJson<'_>>(),
+    Described::of::<discovery::DiscoveryJson<'_>>(),
+    Described::of::<fail::FailuresJson<'_>>(),
+    Described::of::<fix::FixJson<'_>>(),
+    Described::of::<import::ImportJson<'_>>(),
+    Described::of::<limit::LimitJson<'_>>(),
+    Described::of::<meter::PingJson<'_>>(),
+    Described::of::<sweep::PointJson<'_>>(),
+    Described::of::<bound::SensitivityJson<'_>>(),
+    Described::of::<sweep::SweepJson>(),
+    Described::of::<volume::VolumeJson>(),
+    Described::of::<bound::WaitsJson<'_>>(),
+    Described::of::<watch::WatchJson<'_>>(),
+    Described::of::<bound::WhatIfJson<'_>>(),
+    Described::of::<why::WhyJson<'_>>(),
+];
