@@ -168,13 +168,9 @@ impl Structure {
 impl Member {
     /// Returns the default of a missing member.
     fn read_missing(&self, budget: &mut Budget, decoder: &Decoder<'_>) -> Result<Value, CdrError> {
-        let weight = self.kind.weight();
+        let weight = self.weight();
         budget.take(weight.values, decoder)?;
-        let text = match &self.default {
-            Some(Value::Text(text)) => text.len(),
-            _ => 0,
-        };
-        budget.take_octets(weight.octets.saturating_add(text), decoder)?;
+        budget.take_octets(weight.octets, decoder)?;
         Ok(self.missing())
     }
 }

@@ -102,7 +102,7 @@ impl Type {
         }
     }
 
-    /// Returns the cost of the smallest value.
+    /// Returns the cost of the value that is not given.
     pub(super) fn weight(&self) -> Weight {
         let one = Weight { values: 1, octets: 0 };
         match self {
@@ -130,11 +130,30 @@ impl Type {
 pub(super) struct Weight {
     /// Count of values, itself included.
     pub(super) values: usize,
-    /// Octets of arrays.
+    /// Octets of arrays, and of texts and sequences that are defaults.
     pub(super) octets: usize,
 }
 
 impl Weight {
+    /// Returns the cost of a default.
+    fn of(value: &Value) -> Self {
+        let one = Self { values: 1, octets: 0 };
+        match value {
+            Value::Boolean(_)
+            | Value::Signed(_)
+            | Value::Unsigned(_)
+            | Value::Float(_)
+            | Value::Double(_)
+            | Value::Character(_)
+            | Value::Enumerator(_) => one,
+            Value::Text(text) => Self { octets: text.len(), ..one },
+            Value::Octets(octets) => Self { octets: octets.len(), ..one },
+            Value::List(all) | Value::Structure(all) => {
+                all.iter().map(Self::of).fold(one, Self::plus)
+            }
+        }
+    }
+
     const fn plus(self, other: Self) -> Self {
         Self {
             values: self.values.saturating_add(other.values),
@@ -170,12 +189,15 @@ pub struct Enumerator {
 pub struct Enumeration {
     name: String,
     names: Vec<Enumerator>,
+    /// Index of the name that stands for a missing value.
+    default: usize,
     /// Numbers with the indices of their names, sorted: a payload may contain many.
     by_value: Vec<(i32, usize)>,
 }
 
 impl Enumeration {
-    /// Describes an enumeration; the first name is the default of missing values.
+    /// Describes an enumeration; the first name is the default of missing values, unless
+    /// [`Self::with_default`] names another one.
     ///
     /// # Errors
     /// There are no names or too many, or two names or numbers are equal.
@@ -195,7 +217,16 @@ impl Enumeration {
         let places = names.iter().enumerate();
         let mut by_value: Vec<(i32, usize)> = places.map(|(at, one)| (one.value, at)).collect();
         by_value.sort_unstable();
-        Ok(Self { name, names, by_value })
+        Ok(Self { name, names, default: 0, by_value })
+    }
+
+    /// Makes the name at this place of the description the default; without effect if there is none.
+    #[must_use]
+    pub fn with_default(mut self, place: usize) -> Self {
+        if place < self.names.len() {
+            self.default = place;
+        }
+        self
     }
 
     /// Returns its name.
@@ -221,8 +252,8 @@ impl Enumeration {
         found.map(|one| one.value)
     }
 
-    pub(super) fn first(&self) -> i32 {
-        self.names.first().map_or(0, |one| one.value)
+    pub(super) fn missing(&self) -> i32 {
+        self.names.get(self.default).map_or(0, |one| one.value)
     }
 }
 
@@ -238,8 +269,15 @@ pub struct Member {
     /// Its type.
     pub kind: Type,
     /// Its value where none is given, or where the writer's type lacks it (DDS-XTypes 1.3, 7.3.1.2.1.11);
-    /// `None` for zero or empty. It must be of the type, and no list, no structure and no NaN.
+    /// `None` for zero or empty. It must be of the type, and no structure and no NaN.
     pub default: Option<Value>,
+}
+
+impl Member {
+    /// Returns the cost of its value where none is given.
+    pub(super) fn weight(&self) -> Weight {
+        self.default.as_ref().map_or_else(|| self.kind.weight(), Weight::of)
+    }
 }
 
 // No default is NaN.
@@ -297,7 +335,7 @@ impl Structure {
             if member.kind.is_void() {
                 return Err(TypeError::NoElements);
             }
-            weight = weight.plus(member.kind.weight());
+            weight = weight.plus(member.weight());
         }
         if weight.values > VALUES_MAX {
             return Err(TypeError::Values);

@@ -7,7 +7,8 @@ use super::kinds::{Member, Primitive, Structure, Type, count};
 use super::value::Value;
 
 impl Type {
-    /// Returns the default value: zero or empty.
+    /// Returns the value that is not given: zero or empty, except defaults of enumerations and
+    /// members.
     pub fn missing(&self) -> Value {
         match self {
             Self::Primitive(primitive) => match primitive {
@@ -22,7 +23,7 @@ impl Type {
                 Primitive::Float32 => Value::Float(0.0),
                 Primitive::Float64 => Value::Double(0.0),
             },
-            Self::Enumeration(names) => Value::Enumerator(names.first()),
+            Self::Enumeration(names) => Value::Enumerator(names.missing()),
             Self::Text(_) => Value::Text(String::new()),
             Self::Sequence(element, _) if element.is_octet() => Value::Octets(Vec::new()),
             Self::Sequence(..) => Value::List(Vec::new()),

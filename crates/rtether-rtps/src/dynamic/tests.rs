@@ -390,3 +390,27 @@ fn a_small_payload_does_not_become_much_memory() {
     let read = kind.from_payload(&payload);
     assert_eq!(read.unwrap_err().kind, CdrErrorKind::Values(VALUES_MAX));
 }
+
+#[test]
+fn defaults_count_as_values() {
+    // Oracle: 2^20 values at most; each element has a thousand and two.
+    let number = Type::Primitive(Primitive::Int32);
+    let many = Value::List(vec![Value::Signed(7); 1_000]);
+    let many = Member { default: Some(many), ..member("b", sequence(number)) };
+    let of = |members| Type::Structure(structure("E", Extensibility::Appendable, members));
+    let old = of(vec![member("a", OCTET)]);
+    let new = of(vec![member("a", OCTET), many]);
+    let arrays = vec![member("all", array(new.clone(), 2_000))];
+    let arrays = Structure::new("S".to_owned(), Extensibility::Final, arrays);
+    assert_eq!(arrays, Err(TypeError::Values));
+    let [old, new] = [old, new].map(|element| {
+        structure("S", Extensibility::Final, vec![member("all", sequence(element))])
+    });
+    for (count, fits) in [(1_000, true), (2_000, false)] {
+        let element = Value::Structure(vec![Value::Unsigned(1)]);
+        let value = Value::Structure(vec![Value::List(vec![element; count])]);
+        let mut payload = Vec::new();
+        old.to_payload(&value, Encoding::Xcdr2, ByteOrder::Little, &mut payload).unwrap();
+        assert_eq!(new.from_payload(&payload).is_ok(), fits, "{count}");
+    }
+}

@@ -11,7 +11,7 @@ use rtether::scenario::{Diagnostic, quote};
 type Parsed<T> = Result<T, Box<Diagnostic>>;
 
 /// Annotations without effect on the wire.
-const HARMLESS: [&str; 12] = [
+const HARMLESS: [&str; 11] = [
     "topic",
     "nested",
     "default_nested",
@@ -21,7 +21,6 @@ const HARMLESS: [&str; 12] = [
     "range",
     "verbatim",
     "external",
-    "default_literal",
     "data_representation",
     "ignore_literal_names",
 ];
@@ -143,6 +142,7 @@ impl Parser<'_> {
         let name = self.name()?;
         self.expect("{", "the names follow")?;
         let mut names = Vec::new();
+        let mut default = None;
         let mut next = 0_i64;
         loop {
             let annotations = self.annotations()?;
@@ -151,6 +151,12 @@ impl Parser<'_> {
             for annotation in &annotations {
                 match annotation.name {
                     "value" => value = i64::from(number(annotation)?),
+                    "default_literal" if default.is_none() => default = Some(names.len()),
+                    "default_literal" => {
+                        let what = format!("{} is a second default", quote(word.text));
+                        let help = "leave one `@default_literal` out";
+                        return Err(mistake("idl-default", what, word.place, "", help));
+                    }
                     other if HARMLESS.contains(&other) => {}
                     _ => return Err(unknown(annotation)),
                 }
@@ -174,6 +180,7 @@ impl Parser<'_> {
         }
         let names = Enumeration::new(self.full(name.text), names);
         let names = names.map_err(|error| refused(name.text, &error, name.place))?;
+        let names = names.with_default(default.unwrap_or(0));
         self.declare(name, Meaning::Type(Type::Enumeration(names.into())))
     }
 }
@@ -207,6 +214,22 @@ fn place_of(error: &TypeError, places: &[(String, u32, TextRange)]) -> Option<Te
     };
     let found = places.iter().rfind(|(name, id, _)| is_meant(name, *id));
     found.map(|(_, _, place)| *place)
+}
+
+impl Annotation<'_> {
+    /// Refuses it where it might have an effect, at a declaration on which it has none.
+    pub(super) fn refuse_effect(&self) -> Parsed<()> {
+        match self.name {
+            "default" => {
+                let what = "a default where there is no member";
+                let help = "write `@default` in front of the members that have it";
+                Err(mistake("idl-default", what, self.place, "", help))
+            }
+            "autoid" if is_sequential(self) => Ok(()),
+            other if HARMLESS.contains(&other) => Ok(()),
+            _ => Err(unknown(self)),
+        }
+    }
 }
 
 /// Returns the extensibility of a type.

@@ -107,7 +107,8 @@ fn signed<'a>(tokens: &[Token<'a>]) -> Option<(bool, Token<'a>)> {
     }
 }
 
-fn integer(primitive: Primitive, number: i128) -> Option<Value> {
+/// Returns a value of a type of whole numbers, if it holds the number.
+pub(crate) fn integer(primitive: Primitive, number: i128) -> Option<Value> {
     let signed = |max: i64| {
         let number = i64::try_from(number).ok();
         let number = number.filter(|number| (-max - 1..=max).contains(number));

@@ -18,6 +18,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+pub(crate) use default::integer;
 use rtether_rtps::dynamic::Structure;
 
 use rtether::scenario::{Diagnostic, Help, Label, Severity, Source, Span};

@@ -208,6 +208,9 @@ impl<'a> Parser<'a> {
     fn declaration(&mut self) -> Parsed<()> {
         let annotations = self.annotations()?;
         let token = self.next();
+        if token.kind == TokenKind::Word && matches!(token.text, "module" | "typedef" | "const") {
+            annotations.iter().try_for_each(Annotation::refuse_effect)?;
+        }
         match (token.kind, token.text) {
             (TokenKind::Word, "module") => self.module()?,
             (TokenKind::Word, "struct") => self.structure(&annotations)?,

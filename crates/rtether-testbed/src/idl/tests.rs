@@ -248,6 +248,16 @@ fn a_member_that_the_writer_lacks_has_its_default() {
 }
 
 #[test]
+fn an_enumeration_names_its_default() {
+    // Oracle: DDS-XTypes 1.3, 7.3.1.2.1.10.
+    let text = "enum E { OFF, @value(7) @default_literal SLOW, FAST }; \
+                struct A { E a; E b[2]; @default(FAST) E c; };";
+    let [slow, fast] = [7, 8].map(Value::Enumerator);
+    let expected = vec![slow.clone(), Value::List(vec![slow.clone(), slow]), fast];
+    assert_eq!(structure(text, "A").missing(), Value::Structure(expected));
+}
+
+#[test]
 fn keys_are_listed_by_pragmas_as_well() {
     // Oracle: the same type with annotations.
     let annotated = "module M { struct A { @key long a; long b; @key short c; }; };";
@@ -379,6 +389,11 @@ fn mistakes_of_all_kinds_are_refused() {
         ("struct A { @default(\"abc\") string<2> a; };", "idl-default", "abc"),
         ("struct A { @default(1e999) double a; };", "idl-default", "1e999"),
         ("struct A { @default(1) long a[2]; };", "idl-default", "`1`"),
+        ("struct A { @default(1) sequence<long> a; };", "idl-default", "`1`"),
+        ("struct B { long b; }; struct A { @default(1) B a; };", "idl-default", "`1`"),
+        ("@default(5) typedef long L; struct A { L a; };", "idl-default", "no member"),
+        ("@autoid(HASH) module M { struct A { long a; }; };", "idl-annotation", "autoid"),
+        ("enum E { @default_literal A, @default_literal B };", "idl-default", "second default"),
         ("struct A { @default('ab') char a; };", "idl-syntax", "character"),
         ("const long N = 2.5;", "idl-number", "`2.5`"),
         ("/* no end", "idl-syntax", "comment"),

@@ -20,6 +20,8 @@ pub(super) struct Field<'a> {
     pub(super) count: Count,
     /// Where its type is.
     pub(super) place: (usize, usize),
+    /// The text of its default, and where it is.
+    pub(super) default: Option<(&'a str, (usize, usize))>,
 }
 
 /// Type of a field, or of its elements.
@@ -95,7 +97,12 @@ pub(super) fn read(text: &str) -> Result<Line<'_>, Wrong> {
     if is_constant {
         return Ok(Line::Nothing);
     }
-    Ok(Line::Field(Field { name, kind: named, count, place }))
+    let default = Some(after.trim()).filter(|text| !text.is_empty());
+    let default = default.map(|text| {
+        let end = begin + body.len();
+        (text, (end - text.len(), end))
+    });
+    Ok(Line::Field(Field { name, kind: named, count, place, default }))
 }
 
 /// Reads a type, such as `string<=10[<=5]`.

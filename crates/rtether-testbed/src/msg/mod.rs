@@ -5,6 +5,7 @@
 //! is a final structure in XCDR1, with the name `pkg::msg::dds_::Name_`; one without fields has a
 //! single octet.
 
+mod default;
 mod line;
 #[cfg(test)]
 mod tests;
@@ -126,12 +127,20 @@ impl Reader<'_> {
                     range: (begin + range.0, begin + range.1),
                 };
                 let kind = self.field(name, &field, place(field.place))?;
+                let default = field.default.map(|(text, range)| {
+                    default::value(text, &kind).ok_or_else(|| {
+                        let what = format!("{} is no value of {}", quote(text), quote(field.name));
+                        let why = "its default is given here";
+                        mistake("msg-default", what, place(range), why, default::example(&kind))
+                    })
+                });
+                let default = default.transpose()?;
                 members.push(Member {
                     name: field.name.to_owned(),
                     id: u32::try_from(members.len()).unwrap_or(u32::MAX),
                     is_key: false,
                     kind,
-                    default: None,
+                    default,
                 });
             }
             begin += text.len();

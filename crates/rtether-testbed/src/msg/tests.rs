@@ -14,6 +14,7 @@ fn read(text: &str) -> Result<Arc<Structure>, Mistake> {
     let mut load = |name: &Name| {
         let text = match (name.package.as_str(), name.message.as_str()) {
             ("plant_msgs", "Point") => "float64 x\nfloat64 y\n",
+            ("plant_msgs", "Turn") => "float64 z\nfloat64 w 1\n",
             ("plant_msgs", "Loop") => "plant_msgs/Pose again\n",
             _ => return None,
         };
@@ -72,6 +73,32 @@ fn a_message_has_the_octets_of_ros() {
 }
 
 #[test]
+fn defaults_hold_for_what_is_not_given() {
+    // Oracle: by hand, by the documentation of ROS 2, *Interfaces*.
+    let text = "float64 w 1\nint8 low -128\nuint64 high 18446744073709551615\nbool on True\n\
+                string name \"a, \\\"b\\\"\"\nstring bare word # behind\nbyte[] raw [1, 255]\n\
+                float32[2] pair [0.5, -2]\nstring[<=3] words ['x, y', \"z\"]\nint32[] none []\n\
+                Turn turn\nint16 plain\n";
+    let kind = read(text).expect("a message");
+    let texts = |all: &[&str]| all.iter().map(|one| Value::Text((*one).to_owned())).collect();
+    let expected = vec![
+        Value::Double(1.0),
+        Value::Signed(-128),
+        Value::Unsigned(u64::MAX),
+        Value::Boolean(true),
+        Value::Text("a, \"b\"".to_owned()),
+        Value::Text("word".to_owned()),
+        Value::Octets(vec![1, 255]),
+        Value::List(vec![Value::Float(0.5), Value::Float(-2.0)]),
+        Value::List(texts(&["x, y", "z"])),
+        Value::List(Vec::new()),
+        Value::Structure(vec![Value::Double(0.0), Value::Double(1.0)]),
+        Value::Signed(0),
+    ];
+    assert_eq!(kind.missing(), Value::Structure(expected));
+}
+
+#[test]
 fn a_message_without_fields_has_an_octet() {
     // Oracle: the generators of ROS 2, since IDL has no empty structure.
     let kind = read("# std_msgs/Empty\n").expect("a message");
@@ -95,6 +122,18 @@ fn mistakes_have_a_place() {
         ("other/Robot[] a\n", "msg-type", "other/Robot[]"),
         ("Point p\nPoint p\n", "msg-type", ""),
         ("int32[0] a\n", "msg-type", ""),
+        ("int8 a 128 # large\n", "msg-default", "128"),
+        ("bool a maybe\n", "msg-default", "maybe"),
+        ("float32 a 1e99\n", "msg-default", "1e99"),
+        ("string<=2 a \"abc\"\n", "msg-default", "\"abc\""),
+        ("string a \"b\"c\"\n", "msg-default", "\"b\"c\""),
+        ("int32[2] a [1]\n", "msg-default", "[1]"),
+        ("int32[<=1] a [1, 2]\n", "msg-default", "[1, 2]"),
+        ("int32[] a 1, 2\n", "msg-default", "1, 2"),
+        ("byte[] a [1,, 2]\n", "msg-default", "[1,, 2]"),
+        ("int32 a b\nPoint p 1\n", "msg-default", "b"),
+        ("Point p [1, 2]\n", "msg-default", "[1, 2]"),
+        ("Point[] p [1]\n", "msg-default", "[1]"),
     ] {
         let mistake = read(text).expect_err(text);
         let span = mistake.diagnostic.primary.span;

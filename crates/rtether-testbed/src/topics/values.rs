@@ -21,7 +21,7 @@ const WAITING_MAX: usize = 16;
 /// Source of the values of a publication.
 #[derive(Debug, Default)]
 pub enum Values {
-    /// Generated: moving shapes, counting numbers; zeros for described types.
+    /// Generated: moving shapes, counting numbers; what is not given for described types.
     #[default]
     Made,
     /// These, cyclically.
@@ -222,7 +222,7 @@ fn require(structure: &Structure, is_given: impl Fn(&str) -> bool) -> Result<(),
     };
     let what = format!("member {} is missing", quote(missing));
     let help = format!(
-        "give {} all its members, or the member a default in its IDL: `@default(...)`",
+        "give {} all its members, or the member a default: `@default(...)` in IDL, behind its name in `.msg`",
         quote(structure.name())
     );
     Err(ValueError::new(what, help))
