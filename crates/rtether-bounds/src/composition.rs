@@ -44,7 +44,7 @@ use crate::plant::Plant;
 use crate::report::{held_at, place, report};
 use crate::solution::Solution;
 use crate::tandem::{Refined, refine, runs, way_to};
-use crate::workers::Alone;
+use crate::workers::{Alone, Workers};
 use place::At;
 
 /// A bound with the contributions to it.
@@ -163,8 +163,16 @@ impl Composer {
     /// # Panics
     /// As [`crate::analyze`].
     pub fn new(network: &Network, flows: &[Flow]) -> Self {
+        Self::new_on(network, flows, &Alone)
+    }
+
+    /// Like [`Self::new`], with whole paths on several threads.
+    ///
+    /// # Panics
+    /// As [`crate::analyze`].
+    pub fn new_on(network: &Network, flows: &[Flow], workers: &impl Workers) -> Self {
         let (plant, solution) = crate::whole::solve(network, flows);
-        let refined = refine(&plant, &solution, &Alone);
+        let refined = refine(&plant, &solution, workers);
         let in_order = !crate::whole::has_own_flows(network);
         let analysis = report(network, &plant, &solution, in_order.then_some(&refined), flows);
         Self { plant, solution, refined, analysis }

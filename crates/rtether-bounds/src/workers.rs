@@ -3,13 +3,19 @@
 use alloc::vec::Vec;
 
 /// What carries out independent parts of the analysis.
-pub trait Workers {
+pub trait Workers: Sync {
     /// Returns how many parts it carries out at a time; at least one.
     fn count(&self) -> usize;
 
     /// Carries out parts `0..parts`, in any order and at the same time, and returns their results in
     /// the order of the parts.
     fn map<T: Send>(&self, parts: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T>;
+
+    /// Returns whether nobody waits for the result any more. It is asked before each stream is looked at
+    /// as a whole; bounds of streams that are left are those of total flow analysis.
+    fn is_cancelled(&self) -> bool {
+        false
+    }
 }
 
 /// The calling thread.

@@ -1,7 +1,7 @@
 //! Ctrl-C, SIGTERM and SIGHUP.
 //!
 //! A command handles signals from its start, before it has read its arguments. A signal asks the
-//! current work to end with the results it has; later steps (bounds, reports, printing) cannot be
+//! current work (runs, bounds, searches) to end with the results it has; what shows them cannot be
 //! asked. What has not ended [`GRACE`] later is ended by exit, and drafts of files are removed. Work
 //! that has created something on this host is waited for, since it must remove it.
 

@@ -12,7 +12,7 @@ use rtether_sim::BuildError;
 use crate::adversary::Outcome;
 use crate::assumed::Assumed;
 use crate::bound::{self, Contradiction};
-use crate::help::{Help, help};
+use crate::help::{Help, help_while};
 use crate::measured::{self, Evidence, thousandths};
 use crate::report::{Checked, Note, Stream};
 use crate::run::{self, Progress, Results};
@@ -32,12 +32,21 @@ pub struct Options {
     pub evidence: Evidence,
     /// Whether the worst streams are explained, as the page shows them.
     pub explains: bool,
+    /// Once it is cancelled, nothing more is proved, explained or tried: the result is that of an
+    /// interrupted run.
+    pub progress: Arc<Progress>,
 }
 
 impl Default for Options {
     /// Proves bounds; no measurement, no explanations.
     fn default() -> Self {
-        Self { proves: true, source: None, evidence: Evidence::default(), explains: false }
+        Self {
+            proves: true,
+            source: None,
+            evidence: Evidence::default(),
+            explains: false,
+            progress: Arc::default(),
+        }
     }
 }
 
@@ -56,17 +65,20 @@ pub fn conclude(scenario: impl Into<Arc<Scenario>>, results: Results, options: O
     judge(&scenario, results, options)
 }
 
-fn judge(scenario: &Arc<Scenario>, results: Results, options: Options) -> Checked {
-    let Options { proves, source, evidence, explains } = options;
+fn judge(scenario: &Arc<Scenario>, mut results: Results, options: Options) -> Checked {
+    let Options { proves, source, evidence, explains, progress } = options;
     // A user who interrupted the run is not made to wait for proofs.
     let proves_now = proves && !results.partial;
-    let explains = explains && !results.partial;
     // What explains bounds has them, too.
-    let explainer = (proves_now && explains).then(|| Explainer::new(scenario));
+    let explainer =
+        if proves_now && explains { Explainer::new_while(scenario, &progress) } else { None };
     let analysis = match &explainer {
         Some(explainer) => Some(explainer.analysis().clone()),
-        None => proves_now.then(|| bound::analyze(scenario)),
+        None if proves_now => bound::analyze_while(scenario, &progress),
+        None => None,
     };
+    results.partial |= proves_now && analysis.is_none();
+    let explains = explains && !results.partial;
     let mut assessments = verdict::assess_with(scenario, &results, analysis.as_ref());
     verdict::add_measured(&mut assessments, &evidence.assessments);
     let contradicted = analysis.as_ref().map_or_else(Vec::new, |analysis| {
@@ -81,7 +93,7 @@ fn judge(scenario: &Arc<Scenario>, results: Results, options: Options) -> Checke
     }
     checked.assumed = Assumed::of(scenario, checked.analysis.as_ref());
     if let Some(written) = source {
-        add_help(&mut checked, written);
+        add_help_while(&mut checked, written, &progress);
     }
     let Evidence { streams, error, is_partial, emulated, apart, .. } = evidence;
     checked = checked.with_measured(streams);
@@ -116,7 +128,12 @@ fn judge(scenario: &Arc<Scenario>, results: Results, options: Options) -> Checke
 /// [`Options::source`], and adds it then. So does one who adds to the verdict what a search found, which
 /// may be the worst.
 pub fn add_help(checked: &mut Checked, written: Written) {
-    checked.help = worst_in_need(checked, &written);
+    add_help_while(checked, written, &Arc::default());
+}
+
+/// As [`add_help`]; once it is cancelled, no more changes are tried.
+pub fn add_help_while(checked: &mut Checked, written: Written, progress: &Arc<Progress>) {
+    checked.help = worst_in_need(checked, &written, progress);
     checked.source = Some(written.text);
 }
 
@@ -202,7 +219,7 @@ fn contradict_found(checked: &mut Checked, index: usize) {
 
 /// Returns what would help the stream that failed worst, or has no answer, where its proof falls short;
 /// without one, the first stream of the table whose bound exceeds its limit.
-fn worst_in_need(checked: &Checked, written: &Written) -> Option<Help> {
+fn worst_in_need(checked: &Checked, written: &Written, progress: &Arc<Progress>) -> Option<Help> {
     let analysis = checked.analysis.as_ref()?;
     let in_need = checked.worst_first().into_iter().find_map(|index| {
         let stream = checked.stream(index);
@@ -213,7 +230,7 @@ fn worst_in_need(checked: &Checked, written: &Written) -> Option<Help> {
         let is_short = stream.bound.is_none() || analysis.condition(index).is_some();
         (is_above || is_failure && is_short).then_some((index, limit))
     });
-    help(&checked.scenario, written, analysis, in_need?)
+    help_while(&checked.scenario, written, analysis, in_need?, progress)
 }
 
 /// Takes no verdict for met that rests on an assumption, as `--strict` asks.

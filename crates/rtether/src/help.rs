@@ -9,6 +9,7 @@ mod choices;
 mod memory;
 
 use std::cmp::Reverse;
+use std::sync::Arc;
 
 use rtether_bounds::{Analysis, StreamBound};
 use rtether_model::quantity::Duration;
@@ -17,6 +18,7 @@ use crate::bound::names::Names;
 use crate::bound::{self, Search, Steps, Trial, condition};
 use crate::report::table::{Cell, Table};
 use crate::report::text::{plural, time};
+use crate::run::Progress;
 use crate::scenario::{Override, Replacement, Scenario, Written};
 use crate::verdict::Standing;
 use crate::why::remedy;
@@ -53,7 +55,7 @@ pub struct Help {
     /// Streams with a deadline.
     pub deadlines: usize,
     /// The best changes, those that prove it first, then by gain; `None` if there were too many to
-    /// try unasked.
+    /// try unasked, or the user did not wait for them.
     pub changes: Option<Vec<Change>>,
     /// Number of changes that were tried.
     pub tried: usize,
@@ -96,7 +98,18 @@ pub fn help(
     scenario: &Scenario,
     written: &Written,
     analysis: &Analysis,
+    of: (usize, Duration),
+) -> Option<Help> {
+    help_while(scenario, written, analysis, of, &Arc::default())
+}
+
+/// As [`help`]; without changes if it was cancelled.
+pub(crate) fn help_while(
+    scenario: &Scenario,
+    written: &Written,
+    analysis: &Analysis,
     (stream, limit): (usize, Duration),
+    progress: &Arc<Progress>,
 ) -> Option<Help> {
     let own = &analysis.streams[stream];
     let bound = own.bound.as_ref().ok().map(|bound| bound.latency);
@@ -106,7 +119,11 @@ pub fn help(
     }
     let deadline = |own: &StreamBound| scenario.flows[own.flow.index()].deadline;
     let need = Need { stream, bound, limit, proved: proved(scenario, analysis) };
-    let tried = try_changes(scenario, written, analysis, need);
+    let tried = if progress.is_cancelled() {
+        Tried::NOTHING
+    } else {
+        try_changes((scenario, written), analysis, need, progress)
+    };
     Some(Help {
         stream,
         bound,
@@ -143,7 +160,16 @@ struct Tried {
     is_ranked: bool,
 }
 
-fn try_changes(scenario: &Scenario, written: &Written, analysis: &Analysis, need: Need) -> Tried {
+impl Tried {
+    const NOTHING: Self = Self { changes: None, count: 0, is_ranked: false };
+}
+
+fn try_changes(
+    (scenario, written): (&Scenario, &Written),
+    analysis: &Analysis,
+    need: Need,
+    progress: &Arc<Progress>,
+) -> Tried {
     let streams = analysis.streams.len();
     let candidates = choices::candidates(scenario, &analysis.streams[need.stream]);
     let mut options = choices::of_file(scenario, written, &candidates);
@@ -153,13 +179,13 @@ fn try_changes(scenario: &Scenario, written: &Written, analysis: &Analysis, need
     let count = options.len() + candidates.len();
     let effort = count * streams;
     if streams > MOST_STREAMS || effort > MOST_EFFORT {
-        return Tried { changes: None, count: 0, is_ranked: false };
+        return Tried::NOTHING;
     }
     let is_ranked = effort > MOST_ANALYZED && need.bound.is_some();
     if is_ranked {
         let search = Search::at(scenario, &analysis.streams[need.stream], candidates);
         options.extend(search.into_iter().flat_map(|search| {
-            let found = search.run(&Steps::default());
+            let found = search.run(&Steps::within(Arc::clone(progress)));
             let best = found.trials.into_iter().filter(Trial::gains);
             let best = best.take(SHOWN).map(|trial| trial.candidate);
             best.map(|own| Choice::of(own, scenario, written)).collect::<Vec<_>>()
@@ -168,9 +194,13 @@ fn try_changes(scenario: &Scenario, written: &Written, analysis: &Analysis, need
         let all = candidates.into_iter();
         options.extend(all.map(|own| Choice::of(own, scenario, written)));
     }
-    let effects = options.into_iter();
+    let effects = options.into_iter().take_while(|_| !progress.is_cancelled());
     let effects = effects.filter_map(|option| option.effect(need));
     let mut changes: Vec<Change> = effects.filter(|change| change.helps(need)).collect();
+    if progress.is_cancelled() {
+        // Those that were tried are not the best.
+        return Tried::NOTHING;
+    }
     changes.sort_by_key(|own| (own.proof != Standing::Proved, Reverse(own.gain), own.bound));
     changes.truncate(SHOWN);
     for change in &mut changes {

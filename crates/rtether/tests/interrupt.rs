@@ -1,10 +1,13 @@
 //! Cancelled runs, and what is kept of them.
 
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rtether::check::{self, Options};
 use rtether::run::{Progress, Results, simulate};
-use rtether::scenario::{Scenario, load};
+use rtether::scenario::{Scenario, Written, load};
+use rtether::verdict::Conclusion;
 
 fn scenario(run: &str) -> Scenario {
     let loaded = load(
@@ -76,4 +79,44 @@ fn a_run_that_nobody_ends_is_whole() {
     assert_eq!(whole.record.runs, 3);
     assert!(!whole.partial && whole.confidence[0].mean.is_some());
     assert_eq!(whole.record.streams[0].released, 3 * 10_000);
+}
+
+/// Oracle: the run alone.
+#[test]
+fn who_does_not_wait_for_proofs_has_the_run() {
+    let scenario = scenario("for: 10 ms");
+    let results = simulate(&scenario, &Progress::default()).unwrap();
+    for explains in [false, true] {
+        let progress = Arc::new(Progress::default());
+        progress.cancel();
+        let options = Options { explains, progress, ..Options::default() };
+        let checked = check::conclude(scenario.clone(), results.clone(), options);
+        assert_eq!(checked.conclusion, Conclusion::Interrupted);
+        assert!(checked.analysis.is_none() && checked.results.partial);
+        assert_eq!(checked.results.record, results.record);
+    }
+}
+
+/// Oracle: without a cancel, changes are tried.
+#[test]
+fn who_does_not_wait_for_help_has_the_verdict() {
+    let text = "rtether: 1
+nodes: { a: { stack: zero }, b: { stack: zero } }
+links: [{ ends: [a, b], rate: 10 Mbit/s }]
+flows: [{ name: flow, from: a, to: b, period: 10 ms, size: 1400 B, deadline: 100 us }]
+";
+    let loaded = load("test.yaml", text);
+    let written = Written::of(&loaded, Vec::new());
+    let scenario = loaded.scenario.expect("a plant");
+    for is_cancelled in [false, true] {
+        let mut checked = check::check(&scenario, Options::default()).unwrap();
+        let progress = Arc::new(Progress::default());
+        if is_cancelled {
+            progress.cancel();
+        }
+        check::add_help_while(&mut checked, written.clone(), &progress);
+        let help = checked.help.expect("something fails");
+        assert_eq!((help.tried == 0, help.changes.is_none()), (is_cancelled, is_cancelled));
+        assert_eq!(checked.conclusion, Conclusion::Failed);
+    }
 }

@@ -56,6 +56,9 @@ pub(crate) fn refine(plant: &Plant, solution: &Solution, workers: &impl Workers)
         let mut scratch = Scratch::new(plant);
         let streams = parts[number].iter();
         let all = streams.map(|stream| {
+            if workers.is_cancelled() {
+                return Vec::new();
+            }
             let both = exchanges.as_ref().and_then(|found| found.latency(plant, stream));
             let both = both.map(|latency| (Method::RequestAndReply, latency));
             let whole = latencies(plant, &separated, stream, &mut scratch);

@@ -5,6 +5,7 @@ mod several;
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Args;
 use rtether::bound::Duration;
@@ -28,7 +29,7 @@ use crate::exit::Exit;
 use crate::outputs::{Gates, Output, Outputs, Traces};
 use crate::progress::{Pace, alone_with_progress, with_progress};
 use crate::scenario::{self, Loaded, RunOverrides};
-use crate::stop::Care;
+use crate::stop::{Care, Work};
 use crate::terminal;
 use fix::FixArgs;
 
@@ -219,20 +220,23 @@ fn conclude(
     let mut failed: Vec<String> = traced.filter_map(Result::err).collect();
     failed.extend(measured.unwritten);
     let what_if = what_if(&arguments.output, &loaded.written);
-    let options = check::Options {
-        proves,
-        source: None,
-        evidence: measured.evidence,
-        explains: arguments.output.report.is_some(),
-    };
-    terminal::detail(|| "computing bounds and judging".to_owned());
-    let mut checked = check::conclude(loaded.scenario, results, options);
+    let mut checked = unless_asked(|progress| {
+        terminal::detail(|| "computing bounds and judging".to_owned());
+        let options = check::Options {
+            proves,
+            source: None,
+            evidence: measured.evidence,
+            explains: arguments.output.report.is_some(),
+            progress: Arc::clone(progress),
+        };
+        check::conclude(loaded.scenario, results, options)
+    });
     checked.what_if = what_if;
     adversary::search(&arguments.adversary, arguments.pace, &mut checked);
     let draft = found.and_then(|draft| adversary::write(draft, &checked, &loaded.written));
     failed.extend(draft);
     // What the search found late is what needs help.
-    check::add_help(&mut checked, loaded.written);
+    unless_asked(|progress| check::add_help_while(&mut checked, loaded.written, progress));
     let mut findings = gate::mistakes(file);
     findings.extend(gate::failures(file, &checked));
     failed.extend(outputs.write(&checked, &findings));
@@ -246,6 +250,14 @@ fn conclude(
     tell_notes(&checked);
     let exit = exit(checked.conclusion, !failed.is_empty());
     (checked, exit)
+}
+
+/// Runs `work` until a signal asks it to end with what it has.
+fn unless_asked<T>(work: impl FnOnce(&Arc<Progress>) -> T) -> T {
+    let progress = Arc::new(Progress::default());
+    let asked = Arc::clone(&progress);
+    let _work = Work::new(Care::None, move || asked.cancel());
+    work(&progress)
 }
 
 fn tell_notes(checked: &Checked) {

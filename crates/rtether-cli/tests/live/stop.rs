@@ -4,6 +4,7 @@
 //! from `RTETHER_SEED` (1), 0 to 1.5 s after the start.
 
 use std::fmt::Write as _;
+use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -45,8 +46,8 @@ flows:
   - { name: g, from: c, to: b, period: 10 ms, size: 64 B, deadline: 10 ms }
 ";
 
-/// Returns a ring with enough flows that its bounds take long.
-fn large() -> String {
+/// Returns a line of stations, with flows from each to those that are these steps away.
+fn large(steps: impl Iterator<Item = usize> + Clone) -> String {
     const NODES: usize = 40;
     let mut text = String::from("rtether: 1\nnodes:\n");
     for node in 0..NODES {
@@ -67,7 +68,7 @@ fn large() -> String {
     }
     text += "flows:\n";
     for from in 0..NODES {
-        for step in [3, 7, 11, 19, 31] {
+        for step in steps.clone() {
             let to = (from + step) % NODES;
             writeln!(
                 text,
@@ -139,7 +140,7 @@ fn plants(test: &str) -> Folder {
     folder.write("small.yaml", SMALL);
     folder.write("hub.yaml", HUB);
     folder.write("crowd.yaml", crowd());
-    folder.write("large.yaml", large());
+    folder.write("large.yaml", large([3, 7, 11, 19, 31].into_iter()));
     let more = "{ name: more, from: n0, to: n5, period: 1 ms, size: 64 B, deadline: 5 ms }\n";
     folder.write("more.yaml", more);
     folder.write("result.json", result());
@@ -336,6 +337,29 @@ fn sigterm_ends_a_verb_whose_output_is_not_read() {
         assert!(asked.elapsed() < PATIENCE, "it does not end");
         thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// Bounds can be asked to end: what the run has shown is not lost.
+#[test]
+fn sigterm_while_bounds_are_computed_leaves_the_results_of_the_run() {
+    let folder = Folder::new("stop-bounds");
+    // Its bounds take a second.
+    folder.write("full.yaml", large(1..40));
+    let mut child = program(None)
+        .args(["check", "full.yaml", "--for", "10ms", "--verbose", "--no-progress"])
+        .current_dir(folder.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let said = BufReader::new(child.stderr.take().unwrap());
+    let mut lines = said.lines().map(Result::unwrap);
+    assert!(lines.any(|line| line.contains("computing bounds")));
+    signal(child.id(), "-TERM");
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    let shown = String::from_utf8(output.stdout).unwrap();
+    assert!(shown.contains("INTERRUPTED. 1560 streams"), "{shown}");
 }
 
 /// Bounds, reports and other phases that did not check for signals once ended minutes later or

@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 use rtether_bounds::{Analysis, Methods, Workers};
 
+use crate::run::Progress;
 use crate::scenario::Scenario;
 
 /// Computes the bounds of all streams, in the order of a run's record, on the threads of the current
@@ -13,13 +14,27 @@ pub fn analyze(scenario: &Scenario) -> Analysis {
 
 /// The same with the chosen methods.
 pub fn analyze_with(scenario: &Scenario, methods: Methods) -> Analysis {
-    rtether_bounds::analyze_on(&scenario.network, &scenario.flows, methods, &Pool)
+    rtether_bounds::analyze_on(&scenario.network, &scenario.flows, methods, &Pool::default())
 }
 
-/// The current rayon pool.
-struct Pool;
+/// As [`analyze`]; `None` if it was cancelled.
+pub fn analyze_while(scenario: &Scenario, progress: &Progress) -> Option<Analysis> {
+    if progress.is_cancelled() {
+        return None;
+    }
+    let Scenario { network, flows, .. } = scenario;
+    let pool = Pool { progress: Some(progress) };
+    let analysis = rtether_bounds::analyze_on(network, flows, Methods::All, &pool);
+    (!progress.is_cancelled()).then_some(analysis)
+}
 
-impl Workers for Pool {
+/// The current rayon pool, and what may cancel the analysis.
+#[derive(Default)]
+pub(crate) struct Pool<'a> {
+    pub(crate) progress: Option<&'a Progress>,
+}
+
+impl Workers for Pool<'_> {
     fn count(&self) -> usize {
         rayon::current_num_threads()
     }
@@ -27,5 +42,9 @@ impl Workers for Pool {
     fn map<T: Send>(&self, parts: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
         let parts = (0..parts).into_par_iter();
         parts.map(&work).collect()
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.progress.is_some_and(Progress::is_cancelled)
     }
 }

@@ -34,7 +34,8 @@ use names::Names;
 
 pub(crate) use admit::AdmitJson;
 pub use admit::{Admission, Decision, admit};
-pub use analyze::{analyze, analyze_with};
+pub(crate) use analyze::Pool;
+pub use analyze::{analyze, analyze_while, analyze_with};
 pub use compare::{Answer, Comparison, Difference, Side, compare};
 pub use contradiction::{Contradiction, contradictions};
 pub use diameter::ByDiameter;

@@ -9,6 +9,7 @@ mod edit;
 mod output;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use rtether_bounds::{Analyzer, Changes, Reason, StreamBound};
@@ -17,6 +18,7 @@ use rtether_model::network::NodeId;
 use rtether_model::quantity::Duration;
 
 use super::reason;
+use crate::run::Progress;
 use crate::scenario::{Override, Scenario, Written};
 pub(crate) use candidates::{Candidate, faster};
 pub(crate) use edit::made;
@@ -28,9 +30,16 @@ pub struct Steps {
     done: AtomicUsize,
     total: AtomicUsize,
     is_cancelled: AtomicBool,
+    /// What the trials are a part of.
+    whole: Option<Arc<Progress>>,
 }
 
 impl Steps {
+    /// Returns those of a part of something larger, which cancels them, too.
+    pub(crate) fn within(whole: Arc<Progress>) -> Self {
+        Self { whole: Some(whole), ..Self::default() }
+    }
+
     /// Returns the number of trials done and their total number.
     pub fn position(&self) -> (usize, usize) {
         let total = self.total.load(Ordering::Relaxed);
@@ -44,7 +53,8 @@ impl Steps {
 
     /// Returns whether the search was canceled.
     pub fn is_cancelled(&self) -> bool {
-        self.is_cancelled.load(Ordering::Relaxed)
+        let whole = self.whole.as_deref();
+        self.is_cancelled.load(Ordering::Relaxed) || whole.is_some_and(Progress::is_cancelled)
     }
 }
 

@@ -17,9 +17,10 @@ use rtether_model::record::{Place, Segment};
 
 use super::Stream;
 use crate::adversary::{self, Found, Plant, Target};
-use crate::bound::condition;
 use crate::bound::names::Names;
+use crate::bound::{Pool, condition};
 use crate::report::place::place_name;
+use crate::run::Progress;
 use crate::scenario::Scenario;
 pub(crate) use advice::remedy;
 pub(super) use text::BoundJson;
@@ -125,9 +126,19 @@ pub struct Explainer<'a> {
 }
 
 impl<'a> Explainer<'a> {
-    /// Analyzes a plant.
+    /// Analyzes a plant, on the threads of the current rayon pool.
     pub fn new(scenario: &'a Scenario) -> Self {
-        let composer = Composer::new(&scenario.network, &scenario.flows);
+        Self::on(scenario, &Pool::default())
+    }
+
+    /// As [`Self::new`]; `None` if it was cancelled.
+    pub(crate) fn new_while(scenario: &'a Scenario, progress: &Progress) -> Option<Self> {
+        let this = Self::on(scenario, &Pool { progress: Some(progress) });
+        (!progress.is_cancelled()).then_some(this)
+    }
+
+    fn on(scenario: &'a Scenario, pool: &Pool<'_>) -> Self {
+        let composer = Composer::new_on(&scenario.network, &scenario.flows, pool);
         Self { scenario, composer }
     }
 

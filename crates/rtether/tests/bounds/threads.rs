@@ -1,6 +1,8 @@
 //! Bounds on several threads.
 
-use rtether_bounds::{Methods, Workers, analyze, analyze_on};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rtether_bounds::{Method, Methods, StreamBound, Workers, analyze, analyze_on};
 
 use crate::bounds::for_each_case_of;
 use crate::bounds::plant::{Plant, Variety};
@@ -42,4 +44,52 @@ fn threads_do_not_matter() {
         }
     });
     assert!(streams > 1000, "{streams} streams");
+}
+
+/// Is cancelled when it is asked for the time after these; counts how often it is asked.
+struct Impatient {
+    patience: usize,
+    asked: AtomicUsize,
+}
+
+impl Workers for Impatient {
+    fn count(&self) -> usize {
+        2
+    }
+
+    fn map<T: Send>(&self, parts: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+        (0..parts).map(work).collect()
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.asked.fetch_add(1, Ordering::Relaxed) >= self.patience
+    }
+}
+
+/// Oracle: the number of streams that were looked at as a whole, and the whole analysis, whose bounds are
+/// no larger.
+#[test]
+fn after_a_cancel_no_stream_is_looked_at_as_a_whole() {
+    let is_whole = |own: &&StreamBound| {
+        let bound = own.bound.as_ref();
+        bound.is_ok_and(|own| own.by_method.iter().any(|one| one.0 == Method::SeparatedFlow))
+    };
+    let mut left_out = 0;
+    for_each_case_of(CASES, "after_a_cancel_no_stream_is_looked_at_as_a_whole", |number| {
+        let plant = Plant::random(number, Variety::Plain);
+        let whole = analyze(&plant.network, &plant.flows);
+        for patience in [0, 1, 3] {
+            let workers = Impatient { patience, asked: AtomicUsize::new(0) };
+            let found = analyze_on(&plant.network, &plant.flows, Methods::All, &workers);
+            let count = found.streams.iter().filter(is_whole).count();
+            assert!(count <= patience, "{count} of {patience}");
+            left_out += whole.streams.iter().filter(is_whole).count() - count;
+            for (own, best) in found.streams.iter().zip(&whole.streams) {
+                let both = own.bound.as_ref().ok().zip(best.bound.as_ref().ok());
+                assert_eq!(both.is_some(), best.bound.is_ok());
+                assert!(both.is_none_or(|(own, best)| own.latency >= best.latency));
+            }
+        }
+    });
+    assert!(left_out > 1_000, "{left_out}");
 }

@@ -3,6 +3,7 @@
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use rtether::check;
@@ -13,7 +14,7 @@ use rtether::report::text::plural;
 use rtether::scenario::{Scenario, Written};
 use serde_json::Value;
 
-use super::{CheckVerb, exit, simulate};
+use super::{CheckVerb, exit, simulate, unless_asked};
 use crate::drafts::{self, Draft};
 use crate::exit::Exit;
 use crate::{scenario, terminal};
@@ -135,9 +136,14 @@ fn judged(verb: &CheckVerb, mut scenario: Scenario, written: Written) -> Result<
     if results.partial {
         return Err(Exit::Interrupted);
     }
-    let mut checked = check::conclude(scenario, results, check::Options::default());
-    check::add_help(&mut checked, written);
-    Ok(checked)
+    unless_asked(|progress| {
+        let options =
+            check::Options { progress: Arc::clone(progress), ..check::Options::default() };
+        let mut checked = check::conclude(scenario, results, options);
+        check::add_help_while(&mut checked, written, progress);
+        // What would help is needed here, not only shown.
+        if progress.is_cancelled() { Err(Exit::Interrupted) } else { Ok(checked) }
+    })
 }
 
 /// Returns the exit code of the check of what stands in the files now.

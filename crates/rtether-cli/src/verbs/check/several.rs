@@ -1,6 +1,7 @@
 //! Several scenarios, judged one after the other.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use rtether::bound::Duration;
 use rtether::check;
@@ -8,7 +9,7 @@ use rtether::report::format::Format;
 use rtether::report::gate::{self, Finding, Suite};
 use rtether::report::json;
 
-use super::{CheckArgs, CheckVerb, exit, print, simulate, tell_notes};
+use super::{CheckArgs, CheckVerb, exit, print, simulate, tell_notes, unless_asked};
 use crate::exit::Exit;
 use crate::outputs::Gates;
 use crate::verbs::adversary;
@@ -104,9 +105,13 @@ fn judge(arguments: &CheckArgs, path: &Path, found: &mut Found) -> Exit {
         Ok((results, _)) => results,
         Err(exit) => return exit,
     };
-    let mut checked = check::conclude(loaded.scenario, results, check::Options::default());
+    let mut checked = unless_asked(|progress| {
+        let options =
+            check::Options { progress: Arc::clone(progress), ..check::Options::default() };
+        check::conclude(loaded.scenario, results, options)
+    });
     adversary::search(&arguments.adversary, pace, &mut checked);
-    check::add_help(&mut checked, loaded.written);
+    unless_asked(|progress| check::add_help_while(&mut checked, loaded.written, progress));
     found.findings.extend(mistakes);
     found.findings.extend(gate::failures(&file, &checked));
     found.suites.push(gate::suite(&checked));
