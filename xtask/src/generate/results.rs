@@ -138,9 +138,10 @@ fn plural(schema: &Value) -> String {
 
 /// Returns the type in a word, as people say it.
 fn word(schema: &Value) -> &'static str {
-    let own = match &schema["type"] {
-        Value::Array(all) => all.iter().find(|one| **one != "null"),
-        one => Some(one),
+    let own = &schema["type"];
+    let own = match own.as_array() {
+        Some(all) => all.iter().find(|one| **one != "null"),
+        None => Some(own),
     };
     match own.and_then(Value::as_str) {
         Some("string") => "text",

@@ -47,7 +47,7 @@ flows:
 ";
 
 /// Returns a line of stations, with flows from each to those that are these steps away.
-fn large(steps: impl Iterator<Item = usize> + Clone) -> String {
+fn large(steps: &[usize]) -> String {
     const NODES: usize = 40;
     let mut text = String::from("rtether: 1\nnodes:\n");
     for node in 0..NODES {
@@ -68,7 +68,7 @@ fn large(steps: impl Iterator<Item = usize> + Clone) -> String {
     }
     text += "flows:\n";
     for from in 0..NODES {
-        for step in steps.clone() {
+        for step in steps {
             let to = (from + step) % NODES;
             writeln!(
                 text,
@@ -140,7 +140,7 @@ fn plants(test: &str) -> Folder {
     folder.write("small.yaml", SMALL);
     folder.write("hub.yaml", HUB);
     folder.write("crowd.yaml", crowd());
-    folder.write("large.yaml", large([3, 7, 11, 19, 31].into_iter()));
+    folder.write("large.yaml", large(&[3, 7, 11, 19, 31]));
     let more = "{ name: more, from: n0, to: n5, period: 1 ms, size: 64 B, deadline: 5 ms }\n";
     folder.write("more.yaml", more);
     folder.write("result.json", result());
@@ -344,7 +344,7 @@ fn sigterm_ends_a_verb_whose_output_is_not_read() {
 fn sigterm_while_bounds_are_computed_leaves_the_results_of_the_run() {
     let folder = Folder::new("stop-bounds");
     // Its bounds take a second.
-    folder.write("full.yaml", large(1..40));
+    folder.write("full.yaml", large(&(1..40).collect::<Vec<_>>()));
     let mut child = program(None)
         .args(["check", "full.yaml", "--for", "10ms", "--verbose", "--no-progress"])
         .current_dir(folder.path())

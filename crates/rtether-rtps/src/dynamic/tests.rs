@@ -397,9 +397,8 @@ fn defaults_count_as_values() {
     let number = Type::Primitive(Primitive::Int32);
     let many = Value::List(vec![Value::Signed(7); 1_000]);
     let many = Member { default: Some(many), ..member("b", sequence(number)) };
-    let of = |members| Type::Structure(structure("E", Extensibility::Appendable, members));
-    let old = of(vec![member("a", OCTET)]);
-    let new = of(vec![member("a", OCTET), many]);
+    let [old, new] = [vec![member("a", OCTET)], vec![member("a", OCTET), many]]
+        .map(|members| Type::Structure(structure("E", Extensibility::Appendable, members)));
     let arrays = vec![member("all", array(new.clone(), 2_000))];
     let arrays = Structure::new("S".to_owned(), Extensibility::Final, arrays);
     assert_eq!(arrays, Err(TypeError::Values));

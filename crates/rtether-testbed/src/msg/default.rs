@@ -85,9 +85,9 @@ fn list(text: &str, element: &Type, lens: RangeInclusive<usize>) -> Option<Value
     if *element != Type::Primitive(Primitive::Octet) {
         return Some(Value::List(values));
     }
-    let octets = values.into_iter().map(|one| match one {
-        Value::Unsigned(octet) => u8::try_from(octet).ok(),
-        _ => None,
+    let octets = values.into_iter().map(|one| {
+        let Value::Unsigned(octet) = one else { return None };
+        u8::try_from(octet).ok()
     });
     octets.collect::<Option<_>>().map(Value::Octets)
 }

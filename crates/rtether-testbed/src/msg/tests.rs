@@ -80,7 +80,6 @@ fn defaults_hold_for_what_is_not_given() {
                 float32[2] pair [0.5, -2]\nstring[<=3] words ['x, y', \"z\"]\nint32[] none []\n\
                 Turn turn\nint16 plain\n";
     let kind = read(text).expect("a message");
-    let texts = |all: &[&str]| all.iter().map(|one| Value::Text((*one).to_owned())).collect();
     let expected = vec![
         Value::Double(1.0),
         Value::Signed(-128),
@@ -90,7 +89,7 @@ fn defaults_hold_for_what_is_not_given() {
         Value::Text("word".to_owned()),
         Value::Octets(vec![1, 255]),
         Value::List(vec![Value::Float(0.5), Value::Float(-2.0)]),
-        Value::List(texts(&["x, y", "z"])),
+        Value::List(["x, y", "z"].map(|one| Value::Text(one.to_owned())).to_vec()),
         Value::List(Vec::new()),
         Value::Structure(vec![Value::Double(0.0), Value::Double(1.0)]),
         Value::Signed(0),

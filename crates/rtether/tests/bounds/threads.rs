@@ -66,14 +66,16 @@ impl Workers for Impatient {
     }
 }
 
+/// Returns whether a stream was looked at as a whole.
+fn is_whole(own: &StreamBound) -> bool {
+    let bound = own.bound.as_ref();
+    bound.is_ok_and(|own| own.by_method.iter().any(|one| one.0 == Method::SeparatedFlow))
+}
+
 /// Oracle: the number of streams that were looked at as a whole, and the whole analysis, whose bounds are
 /// no larger.
 #[test]
 fn after_a_cancel_no_stream_is_looked_at_as_a_whole() {
-    let is_whole = |own: &&StreamBound| {
-        let bound = own.bound.as_ref();
-        bound.is_ok_and(|own| own.by_method.iter().any(|one| one.0 == Method::SeparatedFlow))
-    };
     let mut left_out = 0;
     for_each_case_of(CASES, "after_a_cancel_no_stream_is_looked_at_as_a_whole", |number| {
         let plant = Plant::random(number, Variety::Plain);
@@ -81,9 +83,9 @@ fn after_a_cancel_no_stream_is_looked_at_as_a_whole() {
         for patience in [0, 1, 3] {
             let workers = Impatient { patience, asked: AtomicUsize::new(0) };
             let found = analyze_on(&plant.network, &plant.flows, Methods::All, &workers);
-            let count = found.streams.iter().filter(is_whole).count();
+            let count = found.streams.iter().filter(|own| is_whole(own)).count();
             assert!(count <= patience, "{count} of {patience}");
-            left_out += whole.streams.iter().filter(is_whole).count() - count;
+            left_out += whole.streams.iter().filter(|own| is_whole(own)).count() - count;
             for (own, best) in found.streams.iter().zip(&whole.streams) {
                 let both = own.bound.as_ref().ok().zip(best.bound.as_ref().ok());
                 assert_eq!(both.is_some(), best.bound.is_ok());
