@@ -1,15 +1,17 @@
 //! Paper, simulation and measurement of an experiment in one table (R169).
 
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
+use rtether::report::document::{self, Document};
 use rtether::report::format::{Part, Render};
 use rtether::report::markup::Markup;
 use rtether::report::page::{self, Page, Tone};
 use rtether::report::table::{Screen, Table};
 use rtether::verdict::Conclusion;
 
-use super::output::{self, SCHEMA, WIDTH};
-use super::{Judgement, Mode, Reproduction, Status};
+use super::output::{self, CountsJson, SCHEMA, WIDTH};
+use super::{Basis, Judgement, Mode, Reproduction, Status};
 
 /// An experiment, simulated and measured; one of the two may not exist.
 #[derive(Clone, Debug)]
@@ -24,6 +26,96 @@ struct Row<'a> {
     paper: &'a str,
     found: [Option<&'a str>; 2],
     source: &'a str,
+}
+
+/// Experiments simulated and measured, of `--sim --live`; what one of the two does not have is
+/// `null`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct BesideJson<'a> {
+    conclusion: Conclusion,
+    /// Numbers of claims, each counted once with its worst verdict.
+    summary: BothJson,
+    /// Each experiment.
+    experiments: Vec<ExperimentJson<'a>>,
+}
+
+impl Document for BesideJson<'_> {
+    const SCHEMA: &'static str = SCHEMA;
+}
+
+#[derive(Serialize, JsonSchema)]
+struct BothJson {
+    /// Of simulations.
+    simulated: CountsJson,
+    /// Of measurements.
+    measured: CountsJson,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ExperimentJson<'a> {
+    /// Its id.
+    id: &'a str,
+    /// Its title.
+    title: &'a str,
+    /// Values next to those of the paper.
+    comparisons: Vec<ValueJson<'a>>,
+    /// Claims.
+    claims: Vec<ClaimJson<'a>>,
+    /// What was fitted, and what was not reproduced.
+    notes: Vec<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ValueJson<'a> {
+    /// What is compared.
+    quantity: &'a str,
+    /// The value of the paper.
+    paper: &'a str,
+    /// Its place in the paper.
+    source: &'a str,
+    /// The value that was simulated.
+    simulated: Option<&'a str>,
+    /// The value that was measured.
+    measured: Option<&'a str>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ClaimJson<'a> {
+    /// Its number.
+    id: &'a str,
+    /// What it says.
+    statement: &'a str,
+    /// `must` or `should`.
+    strength: &'a str,
+    /// What it expects.
+    expected: &'a str,
+    /// The verdict of the simulation.
+    simulated: Option<FoundJson<'a>>,
+    /// The verdict of the measurement.
+    measured: Option<FoundJson<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct FoundJson<'a> {
+    /// `pass`, `fail`, `undecided` or `skipped`.
+    status: &'static str,
+    /// `predicted`, `calibrated`, `by construction` or `measured`; `null` if it was skipped.
+    basis: Option<&'static str>,
+    /// What was found.
+    observed: &'a str,
+    /// Why, unless it passed.
+    reason: &'a str,
+}
+
+impl<'a> FoundJson<'a> {
+    fn of(claim: &'a Judgement) -> Self {
+        Self {
+            status: claim.status.name(),
+            basis: claim.basis.map(Basis::name),
+            observed: &claim.observed,
+            reason: &claim.reason,
+        }
+    }
 }
 
 impl Beside {
@@ -142,27 +234,32 @@ impl Beside {
         })
     }
 
-    fn json(&self) -> Value {
-        let values = self.rows().into_iter().map(|row| {
-            json!({
-                "quantity": row.name, "paper": row.paper, "source": row.source,
-                "simulated": row.found[0], "measured": row.found[1],
-            })
+    fn json(&self) -> ExperimentJson<'_> {
+        let values = self.rows().into_iter().map(|row| ValueJson {
+            quantity: row.name,
+            paper: row.paper,
+            source: row.source,
+            simulated: row.found[0],
+            measured: row.found[1],
         });
-        let claims = self.verdicts().into_iter().map(|(claim, [simulated, measured])| {
-            json!({
-                "id": claim.id, "statement": claim.statement, "strength": claim.strength,
-                "expected": claim.expected,
-                "simulated": simulated.map(output::verdict), "measured": measured.map(output::verdict),
-            })
+        let claims = self.verdicts().into_iter().map(|(claim, found)| {
+            let [simulated, measured] = found.map(|own| own.map(FoundJson::of));
+            ClaimJson {
+                id: &claim.id,
+                statement: &claim.statement,
+                strength: &claim.strength,
+                expected: &claim.expected,
+                simulated,
+                measured,
+            }
         });
-        json!({
-            "id": self.id(),
-            "title": self.first().title,
-            "comparisons": values.collect::<Vec<_>>(),
-            "claims": claims.collect::<Vec<_>>(),
-            "notes": self.notes().collect::<Vec<_>>(),
-        })
+        ExperimentJson {
+            id: self.id(),
+            title: &self.first().title,
+            comparisons: values.collect(),
+            claims: claims.collect(),
+            notes: self.notes().collect(),
+        }
     }
 
     fn section(&self) -> Markup {
@@ -265,28 +362,25 @@ impl Render for SideBySide<'_> {
     }
 
     fn json(&self) -> String {
-        let experiments: Vec<Value> = self.found.iter().map(Beside::json).collect();
         let count = |of: fn(&Beside) -> &Option<Reproduction>| {
             output::counts(self.found.iter().filter_map(|one| of(one).as_ref()))
         };
-        let summary = json!({
-            "simulated": count(|one| &one.simulated),
-            "measured": count(|one| &one.measured),
-        });
-        let document = json!({
-            "schema": SCHEMA,
-            "conclusion": self.conclusion().word(),
-            "summary": summary,
-            "experiments": experiments,
-        });
-        format!("{document:#}\n")
+        document::text(&BesideJson {
+            conclusion: self.conclusion(),
+            summary: BothJson {
+                simulated: count(|one| &one.simulated),
+                measured: count(|one| &one.measured),
+            },
+            experiments: self.found.iter().map(Beside::json).collect(),
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Basis, Comparison};
+    use crate::Comparison;
+    use serde_json::Value;
 
     fn one(mode: &'static str, values: &[(&str, &str)], status: Status) -> Reproduction {
         let values = values.iter().map(|(quantity, ours)| Comparison {

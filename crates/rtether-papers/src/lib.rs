@@ -8,7 +8,7 @@
 //! # Modules
 //!
 //! The experiments of the five papers, one function each, which fills a `Page`: rows next to the
-//! printed values, verdicts, figures and notes.
+//! printed values, verdicts, figures and notes. `documents` has the schema of their JSON.
 //!
 //! What is data is in `reference/`: printed values, claims with the accepted ranges, and what was
 //! fitted to what; `live` repeats experiments on this host.
@@ -21,6 +21,7 @@ mod buses;
 #[cfg(test)]
 mod calibrated;
 mod deadline;
+pub mod documents;
 mod dolejs;
 mod echo;
 mod fit;

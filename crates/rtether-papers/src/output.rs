@@ -3,62 +3,130 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::{Basis, Judgement, Reproduction, Status, reference};
+use rtether::report::document::{self, Document};
 use rtether::report::format::{Part, Render};
 use rtether::report::markup::{Markup, element};
 use rtether::report::page::{self, Page, Tone};
 use rtether::report::table::{Screen, Table};
 use rtether::verdict::Conclusion;
 
-/// Name and version of the JSON format.
-pub(crate) const SCHEMA: &str = "rtether.reproduce/1";
-
 /// Table width; claims are whole sentences.
 pub(crate) const WIDTH: u16 = 110;
 
-/// Returns all reproductions as one JSON document.
-fn json(shown: &Reproductions<'_>) -> String {
-    let experiments: Vec<Value> = shown
-        .found
-        .iter()
-        .map(|one| {
-            json!({
-                "id": one.id,
-                "title": one.title,
-                "mode": one.mode,
-                "comparisons": one.comparisons.iter().map(|row| json!({
-                    "quantity": row.quantity, "paper": row.paper, "ours": row.ours,
-                    "source": row.source,
-                })).collect::<Vec<_>>(),
-                "claims": one.claims.iter().map(|claim| json!({
-                    "id": claim.id, "statement": claim.statement, "strength": claim.strength,
-                    "status": claim.status.name(), "basis": claim.basis.map(Basis::name),
-                    "observed": claim.observed, "expected": claim.expected,
-                    "reason": claim.reason,
-                })).collect::<Vec<_>>(),
-                "notes": one.notes,
-            })
-        })
-        .collect();
-    format!(
-        "{:#}\n",
-        json!({
-            "schema": SCHEMA,
-            "conclusion": shown.conclusion().word(),
-            "summary": counts(shown.found),
-            "experiments": experiments,
-        })
-    )
+/// Name and version of the format, also with simulation and measurement side by side.
+pub(crate) const SCHEMA: &str = "rtether.reproduce/1";
+
+/// Experiments of the papers; values of the papers and ours are words, with their units.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct AloneJson<'a> {
+    conclusion: Conclusion,
+    /// Numbers of claims, each counted once with its worst verdict.
+    summary: CountsJson,
+    /// Each experiment.
+    experiments: Vec<ExperimentJson<'a>>,
 }
 
-/// Returns the verdict on a claim, without the claim itself.
-pub(crate) fn verdict(claim: &Judgement) -> Value {
-    json!({
-        "status": claim.status.name(), "basis": claim.basis.map(Basis::name),
-        "observed": claim.observed, "reason": claim.reason,
-    })
+impl Document for AloneJson<'_> {
+    const SCHEMA: &'static str = SCHEMA;
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct CountsJson {
+    /// Passed, and predicted.
+    pass_predicted: usize,
+    /// Passed with calibrated values.
+    pass_calibrated: usize,
+    /// Passed by construction.
+    pass_by_construction: usize,
+    /// Passed by measurement.
+    pass_measured: usize,
+    /// Not reproduced.
+    fail: usize,
+    /// Not decided by the data.
+    undecided: usize,
+    /// Skipped.
+    skipped: usize,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ExperimentJson<'a> {
+    /// Its id.
+    id: &'a str,
+    /// Its title.
+    title: &'a str,
+    /// `sim` or `analysis`.
+    mode: &'a str,
+    /// Values next to those of the paper.
+    comparisons: Vec<ComparisonJson<'a>>,
+    /// Claims.
+    claims: Vec<ClaimJson<'a>>,
+    /// What was fitted, and what was not reproduced.
+    notes: &'a [String],
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ComparisonJson<'a> {
+    /// What is compared.
+    quantity: &'a str,
+    /// The value of the paper.
+    paper: &'a str,
+    /// Ours.
+    ours: &'a str,
+    /// Its place in the paper.
+    source: &'a str,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ClaimJson<'a> {
+    /// Its number.
+    id: &'a str,
+    /// What it says.
+    statement: &'a str,
+    /// `must` or `should`.
+    strength: &'a str,
+    /// `pass`, `fail`, `undecided` or `skipped`.
+    status: &'static str,
+    /// `predicted`, `calibrated`, `by construction` or `measured`; `null` if it was skipped.
+    basis: Option<&'static str>,
+    /// What was found.
+    observed: &'a str,
+    /// What it expects.
+    expected: &'a str,
+    /// Why, unless it passed.
+    reason: &'a str,
+}
+
+impl<'a> ExperimentJson<'a> {
+    fn of(one: &'a Reproduction) -> Self {
+        let comparisons = one.comparisons.iter().map(|row| ComparisonJson {
+            quantity: &row.quantity,
+            paper: &row.paper,
+            ours: &row.ours,
+            source: &row.source,
+        });
+        let claims = one.claims.iter().map(|claim| ClaimJson {
+            id: &claim.id,
+            statement: &claim.statement,
+            strength: &claim.strength,
+            status: claim.status.name(),
+            basis: claim.basis.map(Basis::name),
+            observed: &claim.observed,
+            expected: &claim.expected,
+            reason: &claim.reason,
+        });
+        Self {
+            id: one.id,
+            title: &one.title,
+            mode: one.mode,
+            comparisons: comparisons.collect(),
+            claims: claims.collect(),
+            notes: &one.notes,
+        }
+    }
 }
 
 /// Reproductions in all formats.
@@ -114,7 +182,11 @@ impl Render for Reproductions<'_> {
     }
 
     fn json(&self) -> String {
-        json(self)
+        document::text(&AloneJson {
+            conclusion: self.conclusion(),
+            summary: counts(self.found),
+            experiments: self.found.iter().map(ExperimentJson::of).collect(),
+        })
     }
 }
 
@@ -195,7 +267,7 @@ fn verdicts<'a>(
 }
 
 /// Returns the number of passed claims by basis, and of the others by status.
-pub(crate) fn counts<'a>(found: impl IntoIterator<Item = &'a Reproduction>) -> Value {
+pub(crate) fn counts<'a>(found: impl IntoIterator<Item = &'a Reproduction>) -> CountsJson {
     let verdicts = verdicts(found);
     let count = |wanted: &dyn Fn(Status, Option<Basis>) -> bool| {
         let all = verdicts.values();
@@ -203,15 +275,15 @@ pub(crate) fn counts<'a>(found: impl IntoIterator<Item = &'a Reproduction>) -> V
     };
     let passed = |of: Basis| count(&|status, basis| status == Status::Pass && basis == Some(of));
     let of = |of: Status| count(&|status, _| status == of);
-    json!({
-        "pass_predicted": passed(Basis::Predicted),
-        "pass_calibrated": passed(Basis::Calibrated),
-        "pass_by_construction": passed(Basis::ByConstruction),
-        "pass_measured": passed(Basis::Measured),
-        "fail": of(Status::Fail),
-        "undecided": of(Status::Undecided),
-        "skipped": of(Status::Skipped),
-    })
+    CountsJson {
+        pass_predicted: passed(Basis::Predicted),
+        pass_calibrated: passed(Basis::Calibrated),
+        pass_by_construction: passed(Basis::ByConstruction),
+        pass_measured: passed(Basis::Measured),
+        fail: of(Status::Fail),
+        undecided: of(Status::Undecided),
+        skipped: of(Status::Skipped),
+    }
 }
 
 /// Returns the counts in words. A claim judged by several experiments counts once.
@@ -219,22 +291,17 @@ pub(crate) fn summary<'a>(found: impl IntoIterator<Item = &'a Reproduction>) -> 
     let mut found = found.into_iter().peekable();
     let is_live = found.peek().is_some_and(|one| one.mode == "live");
     let counts = counts(found);
-    let count = |name: &str| counts[name].as_u64().unwrap_or_default();
     let passed = if is_live {
-        format!("{} measured and passed", count("pass_measured"))
+        format!("{} measured and passed", counts.pass_measured)
     } else {
         format!(
             "{} predicted and passed, {} passed after calibration, {} by construction",
-            count("pass_predicted"),
-            count("pass_calibrated"),
-            count("pass_by_construction"),
+            counts.pass_predicted, counts.pass_calibrated, counts.pass_by_construction,
         )
     };
     format!(
         "claims: {passed}; {} failed, {} undecided, {} not judged",
-        count("fail"),
-        count("undecided"),
-        count("skipped"),
+        counts.fail, counts.undecided, counts.skipped,
     )
 }
 
@@ -311,6 +378,7 @@ pub(crate) fn figures(one: &Reproduction) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::Value;
 
     fn one(claims: &[(&str, Status, Option<Basis>)]) -> Reproduction {
         let judged = claims.iter().map(|&(id, status, basis)| Judgement {
@@ -359,7 +427,7 @@ mod tests {
         let shown = Reproductions { found: &found, stopped: None };
         let csv = shown.rows().csv();
         assert!(csv.contains("x,claim,C2,,,pass,calibrated,\n"), "{csv}");
-        let document: Value = serde_json::from_str(&json(&shown)).expect("is JSON");
+        let document: Value = serde_json::from_str(&shown.json()).expect("is JSON");
         assert_eq!(document["summary"]["fail"], 1);
         assert_eq!(document["experiments"][1]["claims"][3]["basis"], Value::Null);
         // The first word rests on the claims that must hold; an end before the last experiment goes

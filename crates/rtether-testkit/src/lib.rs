@@ -7,7 +7,8 @@
 //! # Modules
 //!
 //! What tests share: `Dice`, random numbers; `Run` and `Ended`, programs that a test runs and what
-//! it expects of them; `Folder`, a folder of its own; `skip`, how it says that it cannot run here.
+//! it expects of them; `Folder`, a folder of its own; `skip`, how it says that it cannot run here; `follows_schema`, results
+//! against their schemas.
 //!
 //! **Invariant:** no crate is built with it except for its tests.
 
@@ -18,6 +19,7 @@ mod dice;
 mod folder;
 mod host;
 mod program;
+mod schema;
 
 pub use bay::{Arrival, BAY, Bay, Does, Fault, STRANGER};
 pub use dice::Dice;
@@ -27,3 +29,4 @@ pub use program::{
     Ended, Finish, Run, c_library, example, handles_signals, repeated, signal, signal_group,
     until_says, wait_for,
 };
+pub use schema::follows_schema;

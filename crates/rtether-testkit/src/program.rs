@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::schema::follows_schema;
+
 /// Longer than anything here takes, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -62,10 +64,13 @@ impl Ended {
         self
     }
 
-    /// Returns standard output as a JSON document.
+    /// Returns standard output as a JSON document, which follows its schema if it is a result.
     #[track_caller]
     pub fn json(&self) -> Value {
-        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+        let document = serde_json::from_str(&self.out);
+        let document = document.unwrap_or_else(|error| panic!("{error}: {self:?}"));
+        follows_schema(&document);
+        document
     }
 }
 

@@ -3,7 +3,7 @@
 pub use rtether_report::document::Described;
 
 use crate::{against, bound, compare, diff, discovery, fail, fix, import, limit, meter, sweep};
-use crate::{volume, watch, why};
+use crate::{report, volume, watch, why};
 
 /// Every kind of document, by name.
 pub const ALL: &[Described] = &[
@@ -20,6 +20,7 @@ pub const ALL: &[Described] = &[
     Described::of::<limit::LimitJson<'_>>(),
     Described::of::<meter::PingJson<'_>>(),
     Described::of::<sweep::PointJson<'_>>(),
+    Described::of::<report::json::ResultJson<'_>>(),
     Described::of::<bound::SensitivityJson<'_>>(),
     Described::of::<sweep::SweepJson>(),
     Described::of::<volume::VolumeJson>(),

@@ -3,7 +3,8 @@
 use rtether_model::histogram::Histogram;
 pub use rtether_model::quantity::Duration;
 use rtether_model::record::Summary;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::report::text::percent;
 use crate::verdict::Assessment;
@@ -123,40 +124,90 @@ impl Measurement {
         let is_known = is_certain || self.much_stalled().is_none();
         self.max_less_stalls.filter(|_| is_known)
     }
+}
 
-    /// Returns the measurement as JSON, times in nanoseconds.
-    pub fn json(&self) -> Value {
-        let ns = |time: Option<Duration>| time.map(Duration::as_ns_floor);
-        json!({
-            "released": self.released,
-            "lost": self.lost,
-            "stalled": self.stalled,
-            "outside_profile": self.outside,
-            "held_up": self.held_up,
-            "missed": self.missed,
-            "p50_ns": ns(self.p50),
-            "p99_ns": ns(self.p99),
-            "p999_ns": ns(self.p999),
-            "max_ns": ns(self.max),
-            "max_inside_ns": ns(self.max_inside),
-            "max_less_stalls_ns": ns(self.max_less_stalls),
-            "with_stalls": self.with_stalls.json(),
-        })
+/// A measurement as documents have it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct MeasuredJson {
+    /// Packets sent.
+    released: u64,
+    /// Packets lost.
+    lost: u64,
+    /// Delivered packets that a stall of the host touched.
+    stalled: u64,
+    /// Delivered packets that took longer in the host's end nodes than the scenario allows.
+    outside_profile: u64,
+    /// Delivered packets that were under way while the emulator stood still.
+    held_up: u64,
+    /// Packets lost, and packets later than the deadline even without the time for which stalls were
+    /// felt on their way.
+    missed: u64,
+    #[serde(flatten)]
+    quantiles: QuantilesJson,
+    /// The largest latency with the host inside its stated profile and the emulator running.
+    max_inside_ns: Option<i64>,
+    /// The largest of all delivered packets, less the time for which stalls were felt on their way.
+    max_less_stalls_ns: Option<i64>,
+    /// The same of all delivered packets.
+    with_stalls: WithStallsJson,
+}
+
+/// Figures with stalls, as documents have them.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct WithStallsJson {
+    /// Packets lost, and packets later than the deadline.
+    missed: u64,
+    #[serde(flatten)]
+    quantiles: QuantilesJson,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct QuantilesJson {
+    /// Median latency.
+    p50_ns: Option<i64>,
+    /// 99th percentile of latency.
+    p99_ns: Option<i64>,
+    /// 99.9th percentile of latency.
+    p999_ns: Option<i64>,
+    /// Largest latency.
+    max_ns: Option<i64>,
+}
+
+impl QuantilesJson {
+    fn of(all: [Option<Duration>; 4]) -> Self {
+        let [p50_ns, p99_ns, p999_ns, max_ns] = all.map(whole);
+        Self { p50_ns, p99_ns, p999_ns, max_ns }
+    }
+}
+
+impl MeasuredJson {
+    pub(crate) fn of(own: &Measurement) -> Self {
+        Self {
+            released: own.released,
+            lost: own.lost,
+            stalled: own.stalled,
+            outside_profile: own.outside,
+            held_up: own.held_up,
+            missed: own.missed,
+            quantiles: QuantilesJson::of([own.p50, own.p99, own.p999, own.max]),
+            max_inside_ns: whole(own.max_inside),
+            max_less_stalls_ns: whole(own.max_less_stalls),
+            with_stalls: own.with_stalls.json(),
+        }
     }
 }
 
 impl WithStalls {
-    /// Returns the figures as JSON, times in nanoseconds.
-    pub fn json(&self) -> Value {
-        let ns = |time: Option<Duration>| time.map(Duration::as_ns_floor);
-        json!({
-            "missed": self.missed,
-            "p50_ns": ns(self.p50),
-            "p99_ns": ns(self.p99),
-            "p999_ns": ns(self.p999),
-            "max_ns": ns(self.max),
-        })
+    /// Returns the figures as documents have them, times in nanoseconds.
+    pub fn json(&self) -> WithStallsJson {
+        let quantiles = QuantilesJson::of([self.p50, self.p99, self.p999, self.max]);
+        WithStallsJson { missed: self.missed, quantiles }
     }
+}
+
+/// Returns whole nanoseconds.
+fn whole(time: Option<Duration>) -> Option<i64> {
+    time.map(Duration::as_ns_floor)
 }
 
 /// Returns the share of stalled packets in thousandths, if it is one in [`FEW_STALLED`] or more.

@@ -120,7 +120,7 @@ const ROOMS: &[Room] = &[
         ours: &["rtether", "rtether-cli", "rtether-testbed"],
         outside: Outside::WithReason,
     },
-    Room { name: KIT, ours: &[], outside: Outside::Only(&["serde_json"]) },
+    Room { name: KIT, ours: &[], outside: Outside::Only(&["jsonschema", "serde_json"]) },
     Room {
         name: "xtask",
         ours: &[],

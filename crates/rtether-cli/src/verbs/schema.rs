@@ -41,7 +41,10 @@ fn of_result(name: &str) -> Option<Value> {
 }
 
 fn all() -> impl Iterator<Item = &'static Described> {
-    rtether::documents::ALL.iter()
+    let mut all: Vec<&Described> = rtether::documents::ALL.iter().collect();
+    all.extend(rtether_papers::documents::ALL);
+    all.sort_by_key(|one| one.name);
+    all.into_iter()
 }
 
 /// Returns the word of `rtether.WORD/1`.

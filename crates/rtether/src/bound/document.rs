@@ -169,9 +169,9 @@ pub(crate) fn said(of: &Statistical) -> Said {
 struct Hop<'a> {
     /// The place in words.
     place: &'a str,
-    /// Longest wait there.
+    /// Longest wait before service or transmission begins.
     queueing_ns: Ns,
-    /// Time to pass it without waiting.
+    /// Longest time from there to the next place.
     passage_ns: Ns,
     /// Part of the deadline for this place, if the port selects by deadline.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -183,7 +183,7 @@ struct Port {
     /// The port, `NODE to PEER`.
     #[serde(rename = "port")]
     name: String,
-    /// Share of its rate that flows take.
+    /// Offered share of wire time; `null` if it is unlimited.
     utilization: Option<f64>,
     /// Most octets that wait at once.
     backlog_bytes: Option<u64>,
@@ -199,9 +199,10 @@ struct Port {
 struct Stack<'a> {
     /// Name of the station.
     node: &'a str,
-    /// What it serves.
+    /// `tasks` for the processor of applications, `receive` for one that serves only received
+    /// packets, else `send`.
     serves: &'static str,
-    /// Share of its time that flows take.
+    /// Offered share of its time; `null` if it is unlimited.
     utilization: Option<f64>,
     /// Most packets that wait at once.
     waiting_packets: Option<u64>,

@@ -40,7 +40,7 @@ pub use compare::{Answer, Comparison, Difference, Side, compare};
 pub use contradiction::{Contradiction, contradictions};
 pub use diameter::ByDiameter;
 pub(crate) use diameter::DiameterJson;
-pub(crate) use document::{Document, said};
+pub(crate) use document::{Document, Said, said};
 pub use loss::broken_assumption;
 pub use output::Bounds;
 pub use page::html;

@@ -387,7 +387,7 @@ struct StationJson<'a> {
     other_load_bps: u64,
     /// Its limit if all stations have the same.
     equal: ShareJson,
-    /// Its limit by what it offers now.
+    /// Its limit if all stations get the same multiple of their present load.
     by_need: ShareJson,
 }
 
@@ -395,7 +395,8 @@ struct StationJson<'a> {
 struct ShareJson {
     /// The limit.
     limit_bps: u64,
-    /// The refresh period of a credit bucket that keeps it.
+    /// Refresh period of a credit bucket that lets through this load and the other flows of the
+    /// station.
     rp_ns: Ns,
 }
 
@@ -407,17 +408,17 @@ struct MediumJson<'a> {
     flow: &'a str,
     /// Its deadline.
     deadline_ns: Ns,
-    /// Accesses that share it.
+    /// Accesses to the medium by a packet and its answer, which share the deadline equally.
     accesses: u32,
-    /// The least number of collisions that can exceed it.
+    /// Least number of collisions in a row after which one access can take longer than its part.
     collisions: u32,
-    /// Longest time with fewer collisions.
+    /// Longest access that gets through with one collision fewer.
     longest_within_ns: Option<Ns>,
-    /// Longest time with that many.
+    /// Longest access with that many; `null` if the frame is given up.
     longest_beyond_ns: Option<Ns>,
     /// Attempts that were seen.
     attempts: &'a [Attempts],
-    /// Probability of that many collisions.
+    /// Probability of that many collisions, as observed.
     probability: f64,
     /// What that is not.
     note: &'static str,

@@ -6,19 +6,6 @@ use super::checked::{Checked, Stream};
 /// Returns a text about a stream; empty if there is nothing to say.
 type Text = fn(&Checked, &Stream<'_>) -> String;
 
-/// Members of a flow in JSON, with their meaning for the page on the format.
-pub const MEMBERS: [(&str, &str, Text); 5] = [
-    ("name", "name of the flow", |_, stream| stream.flow.name.clone()),
-    ("class", "its class; empty if it has none", |_, stream| stream.flow.class.clone()),
-    ("description", "what it is for; empty if nothing was said", description),
-    ("talker", "end station that sends", |checked, stream| {
-        checked.node_name(stream.flow.talker).to_owned()
-    }),
-    ("listener", "end station that receives", |checked, stream| {
-        checked.node_name(stream.record.listener_id()).to_owned()
-    }),
-];
-
 /// Texts beside the name of a stream: on a page below it, in a table in a column with this title and
 /// this rank on a narrow terminal, where the lowest is dropped first.
 pub(crate) const BESIDE: [(&str, u8, Text); 2] =

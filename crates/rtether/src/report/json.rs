@@ -3,50 +3,38 @@
 //! Times are nanoseconds, exact to the picosecond below 2.4 hours and rounded down to a nanosecond
 //! above. Columns that were not requested are `null`.
 
-#![allow(non_camel_case_types, reason = "the type of a member of `object` has the member's name")]
+mod flow;
+mod place;
+mod shared;
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::sync::LazyLock;
 
-use rtether_model::admission::Refusal;
-use rtether_model::quantity::{Duration, Instant};
-use rtether_model::record::{
-    AdmissionRecord, ArpRecord, ChannelRecord, IngressRecord, NodeRecord, PortRecord, QueueRecord,
-    Record, SampleRecord, Segment, StreamRecord, Summary, TransferRecord, Worst,
-};
+use rtether_model::quantity::Duration;
+use rtether_model::record::{Record, Segment, StreamRecord};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
-use serde::ser::{SerializeMap, Serializer};
-use serde_json::{Value, json};
+use serde::ser::Serializer;
+use serde_json::Value;
 
-/// An object with these members, written without making a [`Value`] first: that copies each name, and
-/// took half the instructions of a run of a millisecond.
-macro_rules! object {
-    ({ $($name:ident: $value:expr),* $(,)? }) => {{
-        #[derive(Serialize)]
-        struct Object<$($name),*> {
-            $($name: $name,)*
-        }
-        Object { $($name: $value,)* }
-    }};
-}
-
-mod shared;
-
-use super::about::MEMBERS;
-use super::checked::{Checked, Stream};
-use super::{stages, sums};
-use crate::adversary::{Found, Search};
+use super::checked::Checked;
+use super::stages::{self, StageJson};
+use super::sums::{self, SummedJson};
+use crate::adversary::Search;
+use crate::assumed::AssumedJson;
 use crate::help::Change;
-use crate::measured::Measurement;
-use crate::run::{Confidence, Interval, Needs};
-use crate::scenario::{Override, Replacement};
-use rtether_report::format::{indented, write_indented};
+use crate::scenario::{EditJson, Override, Replacement};
+use crate::verdict::Conclusion;
+use flow::FlowJson;
+use place::{NodeJson, PortJson};
+use rtether_report::document::{self, Document, Members};
 use rtether_report::number::Ns;
 pub use rtether_report::number::ns;
+use shared::MediumJson;
 pub(super) use shared::{bulk_wait, mean_wait};
 
-/// Name and version of the format.
-pub const SCHEMA: &str = "rtether.result/1";
+pub use flow::throughput;
 
 /// Optional parts of the document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,73 +45,257 @@ pub struct Options {
     pub histogram: bool,
 }
 
-/// The document. It is written stream by stream: the values of all streams together would take
-/// several times the memory of their records.
-struct Document<'a> {
-    checked: &'a Checked,
-    options: Options,
+/// What was simulated, proved and measured, and the verdict. Counters are sums over all runs, and a
+/// column that was not requested or does not apply is `null`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ResultJson<'a> {
+    /// Version of rtether.
+    version: &'static str,
+    /// Title of the scenario.
+    scenario: &'a str,
+    conclusion: Conclusion,
+    /// Seeds that ran, in order.
+    seeds: &'a [u64],
+    /// Whether Ctrl-C ended the run.
+    partial: bool,
+    /// Simulated time of a run.
+    duration_ns: Ns,
+    /// Its start that does not count.
+    warmup_ns: Ns,
+    /// With `check --adversarial`: how the search for bad releases went.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    adversarial: Option<AdversarialJson>,
+    /// All streams together.
+    totals: TotalsJson,
+    /// Numbers of streams by verdict.
+    verdict: VerdictJson,
+    /// What the verdict rests on; only if the scenario assumes anything, or stacks take no time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    assumed: Option<AssumedJson<'a>>,
+    /// What would help the stream that failed worst (else the first whose bound exceeds its limit),
+    /// or `null`.
+    help: Option<HelpJson<'a>>,
+    /// Each flow and listener.
+    flows: Each<'a, FlowJson<'a>>,
+    /// Each sending port.
+    ports: Each<'a, PortJson<'a>>,
+    /// Each node.
+    nodes: Each<'a, NodeJson<'a>>,
+    /// Each collision domain.
+    media: Each<'a, MediumJson<'a>>,
+    /// Each stage of the run, if it has any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stages: Option<Vec<StageJson<'a>>>,
+    /// Requirements over several flows, if there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sums: Option<Vec<SummedJson>>,
 }
 
-/// Values that are made as they are written.
-struct Each<F>(F);
+impl Document for ResultJson<'_> {
+    const SCHEMA: &'static str = "rtether.result/1";
+}
 
-impl<I: Iterator<Item: Serialize>, F: Fn() -> I> Serialize for Each<F> {
+/// Values that are made as they are written: those of all streams together would take several times
+/// the memory of their records.
+struct Each<'a, T>(Box<dyn Fn() -> Box<dyn Iterator<Item = T> + 'a> + 'a>);
+
+impl<'a, T> Each<'a, T> {
+    fn of<I: Iterator<Item = T> + 'a>(make: impl Fn() -> I + 'a) -> Self {
+        Self(Box::new(move || Box::new(make())))
+    }
+}
+
+impl<T: Serialize> Serialize for Each<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq((self.0)())
     }
 }
 
-/// Members whose names are not known here, made as they are written.
-struct Members<F>(F);
+impl<T: JsonSchema> JsonSchema for Each<'_, T> {
+    fn schema_name() -> Cow<'static, str> {
+        Vec::<T>::schema_name()
+    }
 
-impl<K: Serialize, V: Serialize, I: IntoIterator<Item = (K, V)>, F: Fn() -> I> Serialize
-    for Members<F>
-{
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map((self.0)())
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Vec::<T>::json_schema(generator)
     }
 }
 
-impl Serialize for Document<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { checked, options } = *self;
+#[derive(Serialize, JsonSchema)]
+struct AdversarialJson {
+    /// What differs from run to run.
+    varied: VariedJson,
+    /// Plants that were tried.
+    plants: u64,
+    /// Seed of the search.
+    seed: u64,
+    /// Whether Ctrl-C ended it: then the same number of plants need not find the same.
+    interrupted: bool,
+    /// Streams for which something was found.
+    streams: usize,
+    /// Those of them that take longer than any packet of the run.
+    later: usize,
+    /// Streams for which there was no time to simulate the whole plant with what was found; nothing
+    /// is said of them.
+    unconfirmed: usize,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct VariedJson {
+    /// Flows with drawn phases.
+    phases: usize,
+    /// Flows with fixed phases.
+    fixed_phases: usize,
+    /// Flows with drawn times of release.
+    release_times: usize,
+    /// Whether costs of stacks are drawn.
+    stack_costs: bool,
+    /// Whether latencies of switches are drawn.
+    switch_latencies: bool,
+    /// Whether frames are lost to bit errors.
+    bit_errors: bool,
+    /// Whether waits after collisions are drawn.
+    back_off: bool,
+    /// Whether timers are drawn.
+    timers: bool,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct TotalsJson {
+    /// Packets released.
+    released: u64,
+    /// Packets delivered.
+    delivered: u64,
+    /// Packets dropped.
+    lost: u64,
+    /// Packets under way at the end.
+    in_flight: u64,
+    /// Events of the simulation.
+    events: u64,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+struct VerdictJson {
+    /// All streams.
+    streams: usize,
+    /// Streams that meet every requirement.
+    ok: usize,
+    /// Those of them that are proved.
+    proved: usize,
+    /// Those of them that were seen to hold.
+    held: usize,
+    /// Packets in which they did.
+    #[serde(rename = "held_packets")]
+    held_packets: u64,
+    /// Streams whose bound is required and exceeds its limit.
+    not_proved: usize,
+    /// Streams with late packets.
+    late: usize,
+    /// Streams with lost packets.
+    lost: usize,
+    /// Streams of which nothing is known.
+    no_answer: usize,
+    /// Streams without a limit on their latency.
+    no_deadline: usize,
+    /// Streams whose deadline no requirement judges.
+    unjudged: usize,
+    /// The verdict in words.
+    summary: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct HelpJson<'a> {
+    /// Name of the flow.
+    flow: &'a str,
+    /// Name of the listener.
+    listener: &'a str,
+    /// Its bound.
+    bound_ns: Option<Ns>,
+    /// Deadline of the flow.
+    deadline_ns: Option<Ns>,
+    /// The least that the bound has to meet.
+    limit_ns: Ns,
+    /// Why there is no bound.
+    reason: Option<&'a str>,
+    /// What would give one.
+    remedy: Option<&'a str>,
+    /// What must drop nothing for the bound to be a proof.
+    only_if: Option<&'a str>,
+    /// Streams with a deadline.
+    deadlines: usize,
+    /// How many of these are proved.
+    proved: usize,
+    /// Changes that were tried.
+    tried: usize,
+    /// What to say where no single change proves it.
+    remark: String,
+    /// The best changes; `null` if there were too many to try.
+    changes: Option<Vec<ChangeJson<'a>>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ChangeJson<'a> {
+    /// The change in words.
+    change: &'a str,
+    /// `PATH=VALUE` of `--set`, or `null`.
+    edit: Option<String>,
+    /// File to write it in.
+    file: Option<&'a str>,
+    /// Line to write it in.
+    line: Option<usize>,
+    /// What to replace in the file; `null` if no single place makes the change.
+    replace: Option<EditJson<'a>>,
+    /// Bound of the stream after the change.
+    bound_ns: Ns,
+    /// How much lower that is.
+    gain_ns: Option<Ns>,
+    /// What it then proves, as the word of a basis.
+    proof: &'static str,
+    /// Streams whose deadline is then proved.
+    proved: usize,
+}
+
+impl<'a> ResultJson<'a> {
+    fn of(checked: &'a Checked, options: Options) -> Self {
         let results = &checked.results;
         let record = &results.record;
         let observed = record.observed;
-        let domains = checked.domains();
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("schema", SCHEMA)?;
-        map.serialize_entry("version", env!("CARGO_PKG_VERSION"))?;
-        map.serialize_entry("scenario", &checked.scenario.name)?;
-        map.serialize_entry("conclusion", checked.conclusion.word())?;
-        map.serialize_entry("seeds", &results.seeds)?;
-        map.serialize_entry("partial", &results.partial)?;
-        map.serialize_entry("duration_ns", &ns(record.duration))?;
-        map.serialize_entry("warmup_ns", &ns(record.warmup))?;
-        if let Some(own) = &checked.adversarial {
-            map.serialize_entry("adversarial", &search(checked, own))?;
+        let scenario = &checked.scenario;
+        let assumed = &checked.assumed;
+        Self {
+            version: env!("CARGO_PKG_VERSION"),
+            scenario: &scenario.name,
+            conclusion: checked.conclusion,
+            seeds: &results.seeds,
+            partial: results.partial,
+            duration_ns: Ns(record.duration),
+            warmup_ns: Ns(record.warmup),
+            adversarial: checked.adversarial.as_ref().map(|own| AdversarialJson::of(checked, own)),
+            totals: TotalsJson::of(record),
+            verdict: VerdictJson::of(checked),
+            assumed: assumed.is_any(scenario).then(|| assumed.json(scenario)),
+            help: HelpJson::of(checked),
+            flows: Each::of(move || {
+                checked.streams().map(move |stream| FlowJson::of(checked, &stream, options))
+            }),
+            ports: Each::of(move || {
+                record.ports.iter().map(move |port| PortJson::of(checked, port, observed))
+            }),
+            nodes: Each::of(move || {
+                record.nodes.iter().map(move |node| NodeJson::of(checked, node, observed))
+            }),
+            media: Each::of(move || {
+                let domains = checked.domains().into_iter();
+                domains.map(move |domain| MediumJson::of(checked, &domain, observed))
+            }),
+            stages: (!scenario.stages.is_empty()).then(|| stages::json(checked)),
+            sums: (!scenario.sums.is_empty()).then(|| sums::json(checked)),
         }
-        map.serialize_entry("totals", &totals(record))?;
-        map.serialize_entry("verdict", &verdict(checked))?;
-        if checked.assumed.is_any(&checked.scenario) {
-            map.serialize_entry("assumed", &checked.assumed.json(&checked.scenario))?;
-        }
-        map.serialize_entry("help", &help(checked))?;
-        let flows = || checked.streams().map(|stream| Flow { checked, stream, options });
-        map.serialize_entry("flows", &Each(flows))?;
-        let ports = || record.ports.iter().map(|p| port(checked, p, observed));
-        map.serialize_entry("ports", &Each(ports))?;
-        let nodes = || record.nodes.iter().map(|record| Node { checked, record, observed });
-        map.serialize_entry("nodes", &Each(nodes))?;
-        let media = || domains.iter().map(|d| shared::medium(checked, d, observed));
-        map.serialize_entry("media", &Each(media))?;
-        if !checked.scenario.stages.is_empty() {
-            map.serialize_entry("stages", &stages::json(checked))?;
-        }
-        if !checked.scenario.sums.is_empty() {
-            map.serialize_entry("sums", &sums::json(checked))?;
-        }
-        map.end()
     }
 }
 
@@ -132,58 +304,7 @@ impl Serialize for Document<'_> {
 /// # Panics
 /// Never: its members have text as names.
 pub fn document(checked: &Checked, options: Options) -> Value {
-    serde_json::to_value(Document { checked, options }).expect("names are text")
-}
-
-/// Returns what differs between runs.
-fn varied(checked: &Checked) -> impl Serialize {
-    let varied = &checked.varied;
-    object!({
-        phases: varied.phases,
-        fixed_phases: varied.fixed,
-        release_times: varied.times,
-        stack_costs: varied.stacks,
-        switch_latencies: varied.latencies,
-        bit_errors: varied.errors,
-        back_off: varied.backoff,
-        timers: varied.timers,
-    })
-}
-
-/// Returns how the search for bad releases went.
-fn search(checked: &Checked, search: &Search) -> impl Serialize {
-    object!({
-        varied: varied(checked),
-        plants: search.tried,
-        seed: search.seed,
-        interrupted: search.is_cut,
-        streams: search.streams,
-        later: search.later,
-        unconfirmed: search.unconfirmed,
-    })
-}
-
-/// Returns the worst that was found for a stream, with the changes that make it.
-fn found(checked: &Checked, found: &Found) -> impl Serialize {
-    let changes = found.edits(&checked.scenario);
-    object!({
-        latency_ns: Ns(found.latency),
-        released_ns: Ns(found.released_at - Instant::ZERO),
-        lost: found.dropped,
-        changes: changes.iter().map(Override::text).collect::<Vec<_>>(),
-    })
-}
-
-/// Returns the packet counts of all streams together, and the number of simulation events.
-fn totals(record: &Record) -> impl Serialize {
-    let sum = |count: fn(&StreamRecord) -> u64| record.streams.iter().map(count).sum::<u64>();
-    object!({
-        released: sum(|stream| stream.released),
-        delivered: sum(|stream| stream.delivered),
-        lost: sum(|stream| stream.dropped),
-        in_flight: sum(|stream| stream.in_flight),
-        events: record.events,
-    })
+    document::value(&ResultJson::of(checked, options))
 }
 
 /// Returns the document as indented text with a trailing newline.
@@ -191,7 +312,7 @@ fn totals(record: &Record) -> impl Serialize {
 /// # Panics
 /// Never: its members have text as names.
 pub fn text(checked: &Checked, options: Options) -> String {
-    indented(&Document { checked, options })
+    document::text(&ResultJson::of(checked, options))
 }
 
 /// Writes the same text, without making all of it in memory first.
@@ -199,206 +320,111 @@ pub fn text(checked: &Checked, options: Options) -> String {
 /// # Errors
 /// Those of `out`.
 pub fn write(checked: &Checked, options: Options, out: &mut dyn Write) -> io::Result<()> {
-    write_indented(&Document { checked, options }, out)
+    document::write(&ResultJson::of(checked, options), out)
 }
 
-fn maybe_ns(span: Option<Duration>) -> Option<Ns> {
-    span.map(Ns)
-}
-
-fn verdict(checked: &Checked) -> Value {
-    let counts = checked.counts();
-    json!({
-        "streams": counts.streams,
-        "ok": counts.ok,
-        "proved": counts.proved,
-        "held": counts.held,
-        "held_packets": counts.packets,
-        "not-proved": counts.not_proved,
-        "late": counts.late,
-        "lost": counts.lost,
-        "no-answer": counts.no_answer,
-        "no-deadline": counts.no_deadline,
-        "unjudged": counts.unjudged,
-        "summary": checked.summary(),
-    })
-}
-
-/// Returns what would help the stream that failed worst, or `null`.
-fn help(checked: &Checked) -> Option<impl Serialize> {
-    let help = checked.help.as_ref()?;
-    let stream = checked.stream(help.stream);
-    let changes = help.changes.as_ref();
-    Some(object!({
-        flow: &stream.flow.name,
-        listener: checked.node_name(stream.record.listener_id()),
-        bound_ns: maybe_ns(help.bound),
-        deadline_ns: maybe_ns(stream.flow.deadline),
-        limit_ns: Ns(help.limit),
-        reason: help.no_bound.as_ref().map(|own| &own.reason),
-        remedy: help.no_bound.as_ref().map(|own| &own.remedy),
-        only_if: &help.only_if,
-        deadlines: help.deadlines,
-        proved: help.proved,
-        tried: help.tried,
-        remark: help.remark(),
-        changes: changes.map(|changes| changes.iter().map(change).collect::<Vec<_>>()),
-    }))
-}
-
-fn change(change: &Change) -> impl Serialize {
-    object!({
-        change: &change.words,
-        edit: change.edit.as_ref().map(Override::text),
-        file: change.place.as_ref().map(|(file, _)| file),
-        line: change.place.as_ref().map(|(_, line)| line),
-        replace: change.written.as_ref().map(Replacement::json),
-        bound_ns: Ns(change.bound),
-        gain_ns: maybe_ns(change.gain),
-        proof: change.proof.name(),
-        proved: change.proved,
-    })
-}
-
-/// What reports say of one stream.
-struct Flow<'a> {
-    checked: &'a Checked,
-    stream: Stream<'a>,
-    options: Options,
-}
-
-impl Serialize for Flow<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { checked, stream, options } = self;
-        let mut map = serializer.serialize_map(None)?;
-        for (name, _, text) in MEMBERS {
-            map.serialize_entry(name, &text(checked, stream))?;
+impl AdversarialJson {
+    fn of(checked: &Checked, search: &Search) -> Self {
+        let varied = &checked.varied;
+        Self {
+            varied: VariedJson {
+                phases: varied.phases,
+                fixed_phases: varied.fixed,
+                release_times: varied.times,
+                stack_costs: varied.stacks,
+                switch_latencies: varied.latencies,
+                bit_errors: varied.errors,
+                back_off: varied.backoff,
+                timers: varied.timers,
+            },
+            plants: search.tried,
+            seed: search.seed,
+            interrupted: search.is_cut,
+            streams: search.streams,
+            later: search.later,
+            unconfirmed: search.unconfirmed,
         }
-        map.serialize_entry("deadline_ns", &maybe_ns(stream.flow.deadline))?;
-        map.serialize_entry("bound_ns", &maybe_ns(stream.bound))?;
-        let statistical = stream.statistical.as_ref().map(crate::bound::said);
-        map.serialize_entry("statistical", &statistical)?;
-        map.serialize_entry("sim", &simulated(checked, stream, *options))?;
-        let worst = stream.found.map(|own| found(checked, own));
-        if checked.adversarial.is_some() {
-            map.serialize_entry("found", &worst)?;
-        }
-        let measured = stream.measured.as_ref().map(Measurement::json);
-        map.serialize_entry("measured", &measured)?;
-        map.serialize_entry("verdict", stream.verdict().name())?;
-        map.serialize_entry("basis", &basis(stream))?;
-        map.serialize_entry("failed", &failed(checked, stream))?;
-        map.serialize_entry("margin_ns", &maybe_ns(stream.assessment.margin))?;
-        map.serialize_entry("reasons", &stream.assessment.reasons)?;
-        if let Some(channel) = &stream.record.channel {
-            map.serialize_entry("channel", &channel_of(channel))?;
-        }
-        if let Some(samples) = &stream.record.samples {
-            map.serialize_entry("samples", &samples_of(samples))?;
-        }
-        map.end()
     }
 }
 
-/// Returns what became of the requests for a channel.
-fn channel_of(channel: &ChannelRecord) -> impl Serialize {
-    let count = |reason: Refusal| (reason.name(), channel.refused[reason.index()]);
-    object!({
-        granted: channel.granted,
-        refused: Members(move || Refusal::ALL.into_iter().map(count)),
-        undecided: channel.undecided,
-        wait_mean_ns: maybe_ns(channel.wait_mean()),
-        wait_max_ns: maybe_ns((channel.granted > 0).then_some(channel.wait_max)),
-    })
+impl TotalsJson {
+    fn of(record: &Record) -> Self {
+        let sum = |count: fn(&StreamRecord) -> u64| record.streams.iter().map(count).sum();
+        Self {
+            released: sum(|stream| stream.released),
+            delivered: sum(|stream| stream.delivered),
+            lost: sum(|stream| stream.dropped),
+            in_flight: sum(|stream| stream.in_flight),
+            events: record.events,
+        }
+    }
 }
 
-/// Returns what became of the samples of a topic.
-fn samples_of(samples: &SampleRecord) -> impl Serialize {
-    object!({
-        written: samples.written,
-        taken: samples.taken,
-        lost: samples.lost,
-        rejected: samples.rejected,
-        replaced: samples.replaced,
-        filtered: samples.filtered,
-        expired: samples.expired,
-        not_owed: samples.not_owed,
-        under_way: samples.under_way,
-    })
+impl VerdictJson {
+    fn of(checked: &Checked) -> Self {
+        let counts = checked.counts();
+        Self {
+            streams: counts.streams,
+            ok: counts.ok,
+            proved: counts.proved,
+            held: counts.held,
+            held_packets: counts.packets,
+            not_proved: counts.not_proved,
+            late: counts.late,
+            lost: counts.lost,
+            no_answer: counts.no_answer,
+            no_deadline: counts.no_deadline,
+            unjudged: counts.unjudged,
+            summary: checked.summary(),
+        }
+    }
 }
 
-/// Returns what the verdict rests on, over all columns and in each.
-fn basis(stream: &Stream<'_>) -> impl Serialize {
-    let said = stream.assessment;
-    object!({
-        word: said.standing().name(),
-        packets: said.standing().packets(),
-        sim: said.simulated.said(),
-        bound: said.bound.said(),
-        only_if: said.only_if.as_ref(),
-        measured: said.measured.said(),
-    })
-}
-
-/// Returns the column of the requirement that failed worst, and where most of its time goes.
-fn failed(checked: &Checked, stream: &Stream<'_>) -> Option<impl Serialize> {
-    let column = stream.assessment.failed?;
-    let responsible = stream.assessment.responsible.map(|blame| {
-        object!({
-            place: checked.place_name(blame.place),
-            node: checked.node_name(blame.place.port.node),
-            port: blame.place.port.port,
-            segment: blame.place.segment.name(),
-            delay_ns: Ns(blame.delay),
-            share: super::text::share(blame.delay, blame.of),
+impl<'a> HelpJson<'a> {
+    fn of(checked: &'a Checked) -> Option<Self> {
+        let help = checked.help.as_ref()?;
+        let stream = checked.stream(help.stream);
+        let changes = help.changes.as_ref();
+        Some(Self {
+            flow: &stream.flow.name,
+            listener: checked.node_name(stream.record.listener_id()),
+            bound_ns: help.bound.map(Ns),
+            deadline_ns: stream.flow.deadline.map(Ns),
+            limit_ns: Ns(help.limit),
+            reason: help.no_bound.as_ref().map(|own| own.reason.as_str()),
+            remedy: help.no_bound.as_ref().map(|own| own.remedy.as_str()),
+            only_if: help.only_if.as_deref(),
+            deadlines: help.deadlines,
+            proved: help.proved,
+            tried: help.tried,
+            remark: help.remark(),
+            changes: changes.map(|changes| changes.iter().map(ChangeJson::of).collect()),
         })
-    });
-    Some(object!({ column: column.name(), responsible: responsible }))
+    }
 }
 
-fn simulated(checked: &Checked, stream: &Stream<'_>, options: Options) -> impl Serialize {
-    let record = stream.record;
-    object!({
-        count: record.delivered,
-        released: record.released,
-        lost: record.dropped,
-        in_flight: record.in_flight,
-        missed: record.missed,
-        miss_ratio: record.miss_ratio(),
-        min_ns: maybe_ns(minimum(&record.latency)),
-        mean_ns: maybe_ns(record.latency.mean()),
-        std_ns: maybe_ns(record.latency.standard_deviation()),
-        p50_ns: maybe_ns(record.quantile(1, 2)),
-        p99_ns: maybe_ns(record.quantile(99, 100)),
-        p999_ns: maybe_ns(record.quantile(999, 1_000)),
-        max_ns: maybe_ns(stream.max()),
-        ethernet: ethernet(record),
-        segments: by_segment(|segment| stream.mean_in(segment)),
-        awaited: by_segment(|segment| stream.mean_awaited(segment)),
-        node_share: record.node_share(),
-        confidence: confidence(&stream.confidence),
-        worst: record.worst.as_ref().map(|own| worst_packet(checked, own)),
-        throughput_bps: throughput(checked, record),
-        transfers: record.transfers.iter().map(transfer).collect::<Vec<_>>(),
-        buckets: options.buckets.then(|| buckets(checked, record)),
-        histogram: options.histogram.then(|| histogram(record)),
-    })
+impl<'a> ChangeJson<'a> {
+    fn of(change: &'a Change) -> Self {
+        Self {
+            change: &change.words,
+            edit: change.edit.as_ref().map(Override::text),
+            file: change.place.as_ref().map(|(file, _)| file.as_str()),
+            line: change.place.as_ref().map(|(_, line)| *line),
+            replace: change.written.as_ref().map(Replacement::json),
+            bound_ns: Ns(change.bound),
+            gain_ns: change.gain.map(Ns),
+            proof: change.proof.name(),
+            proved: change.proved,
+        }
+    }
 }
 
-fn minimum(summary: &Summary) -> Option<Duration> {
-    (summary.count > 0).then_some(summary.min)
-}
+/// Times by segment: `driver_queue_ns`.
+type BySegment = Members<&'static str, Option<Ns>>;
 
-fn ethernet(record: &StreamRecord) -> impl Serialize {
-    let summary = &record.ethernet;
-    let max = (summary.count > 0).then_some(summary.max);
-    object!({ mean_ns: maybe_ns(summary.mean()), max_ns: maybe_ns(max) })
-}
-
-/// Returns an object with a member per segment: `driver_queue_ns`.
-fn by_segment(value: impl Fn(Segment) -> Option<Duration>) -> impl Serialize {
-    let spans = Segment::ALL.map(|segment| (segment_key(segment), maybe_ns(value(segment))));
-    Members(move || spans)
+fn by_segment(value: impl Fn(Segment) -> Option<Duration>) -> BySegment {
+    let spans = Segment::ALL.map(|segment| (segment_key(segment), value(segment).map(Ns)));
+    Members(spans.into())
 }
 
 /// Returns the column name of a segment: `driver_queue_ns`.
@@ -407,189 +433,6 @@ pub fn segment_key(segment: Segment) -> &'static str {
         Segment::ALL.map(|segment| format!("{}_ns", segment.name().replace(' ', "_")))
     });
     &KEYS[segment.index()]
-}
-
-fn confidence(confidence: &Confidence) -> impl Serialize {
-    let interval = |own: Option<Interval>| own.map(|own| (Ns(own.low), maybe_ns(own.high)));
-    object!({
-        level: 0.95,
-        units: confidence.units,
-        kind: confidence.kind.name(),
-        needs: confidence.needs.map(Needs::words),
-        mean_ns: interval(confidence.mean),
-        p99_ns: interval(confidence.p99),
-        miss_ratio: confidence.miss_ratio,
-    })
-}
-
-fn worst_packet(checked: &Checked, worst: &Worst) -> impl Serialize {
-    let (place, delay) = worst.responsible;
-    object!({
-        released_at_ns: Ns(worst.released_at.since_start()),
-        latency_ns: Ns(worst.latency),
-        seed: worst.seed,
-        segments: by_segment(|segment| Some(worst.segments[segment.index()])),
-        awaited: by_segment(|segment| Some(worst.awaited[segment.index()])),
-        responsible: object!({
-            place: checked.place_name(place),
-            node: checked.node_name(place.port.node),
-            port: place.port.port,
-            segment: place.segment.name(),
-            delay_ns: Ns(delay),
-            share: super::text::share(delay, worst.latency),
-        }),
-    })
-}
-
-/// Returns the payload rate over the observed time of all runs.
-pub fn throughput(checked: &Checked, record: &StreamRecord) -> Option<u64> {
-    let whole = &checked.results.record;
-    let counted = (whole.duration - whole.warmup) * i64::from(whole.runs.max(1));
-    let counted = u128::try_from(counted.as_ps()).ok()?;
-    let bits = u128::from(record.payload_bytes) * 8 * 1_000_000_000_000;
-    u64::try_from(bits.checked_div(counted)?).ok()
-}
-
-fn transfer(transfer: &TransferRecord) -> impl Serialize {
-    let finished = transfer.finished_at;
-    let span = finished.map(|end| end - transfer.started_at);
-    object!({
-        started_at_ns: Ns(transfer.started_at.since_start()),
-        finished_at_ns: maybe_ns(finished.map(Instant::since_start)),
-        duration_ns: maybe_ns(span),
-        delivered_bytes: transfer.delivered.get(),
-        retransmissions: transfer.retransmissions,
-        timeouts: transfer.timeouts,
-    })
-}
-
-fn buckets(checked: &Checked, record: &StreamRecord) -> impl Serialize {
-    let list = record.buckets.iter().map(|bucket| {
-        let max = (bucket.count > 0).then_some(bucket.max);
-        object!({
-            count: bucket.count,
-            mean_ns: maybe_ns(bucket.mean()),
-            max_ns: maybe_ns(max),
-        })
-    });
-    object!({
-        length_ns: Ns(checked.results.record.bucket),
-        values: list.collect::<Vec<_>>(),
-    })
-}
-
-/// Returns pairs of a bin's upper edge and its count.
-fn histogram(record: &StreamRecord) -> impl Serialize {
-    let bins = record.histogram.bins();
-    let pairs = bins.map(|(upper, count)| (Ns(upper), count));
-    object!({ bins_ns_count: pairs.collect::<Vec<_>>() })
-}
-
-fn port(checked: &Checked, port: &PortRecord, observed: Duration) -> impl Serialize {
-    let rate = checked.scenario.network.links[port.link.index()].rate;
-    object!({
-        node: checked.node_name(port.port.node),
-        port: port.port.port,
-        peer: checked.peer_name(port.port),
-        link: port.link.0,
-        rate_bps: rate.as_bps(),
-        utilization: port.utilization(observed),
-        backlog_max_bytes: port.backlog_max.get(),
-        offered: port.offered,
-        sent: port.sent,
-        sent_wire_bytes: port.sent_wire.get(),
-        dropped: port.dropped,
-        queued: port.queued,
-        corrupted: port.corrupted,
-        queues: port.queues.iter().map(queue).collect::<Vec<_>>(),
-        access: port.access.as_ref().map(shared::access),
-    })
-}
-
-fn queue(queue: &QueueRecord) -> impl Serialize {
-    let mean = queue.waited_ps.checked_div(i128::from(queue.sent));
-    let mean = mean.and_then(|ps| i64::try_from(ps).ok());
-    object!({
-        sent: queue.sent,
-        dropped: queue.dropped,
-        depth_max: queue.depth_max,
-        mean_wait_ns: maybe_ns(mean.map(Duration::from_ps)),
-    })
-}
-
-/// A node with its counters.
-struct Node<'a> {
-    checked: &'a Checked,
-    record: &'a NodeRecord,
-    observed: Duration,
-}
-
-impl Serialize for Node<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let node = self.record;
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("name", self.checked.node_name(node.node))?;
-        map.serialize_entry("kind", self.checked.kind_name(node.node))?;
-        let utilization = node.stack_utilization(self.observed);
-        map.serialize_entry("stack_utilization", &utilization)?;
-        map.serialize_entry("stack_queue_max", &node.stack_queue_max)?;
-        map.serialize_entry("stack_dropped", &node.stack_dropped)?;
-        map.serialize_entry("in_stack", &node.in_stack)?;
-        map.serialize_entry("released", &node.released)?;
-        map.serialize_entry("delivered", &node.delivered)?;
-        map.serialize_entry("arrived", &node.arrived)?;
-        map.serialize_entry("copied", &node.copied)?;
-        map.serialize_entry("filtered", &node.filtered)?;
-        map.serialize_entry("discarded", &node.discarded)?;
-        map.serialize_entry("layer_dropped", &node.layer_dropped)?;
-        map.serialize_entry("layer", &node.layer.as_ref().map(shared::layer))?;
-        if !node.ingress.is_empty() {
-            map.serialize_entry("policed", &node.policed)?;
-            let rules = node.ingress.iter().map(rule);
-            map.serialize_entry("ingress", &rules.collect::<Vec<_>>())?;
-        }
-        if let Some(own) = &node.arp {
-            map.serialize_entry("arp", &arp(own))?;
-        }
-        if let Some(own) = &node.admission {
-            map.serialize_entry("admission", &admission(own))?;
-        }
-        map.end()
-    }
-}
-
-fn rule(rule: &IngressRecord) -> impl Serialize {
-    object!({
-        port: rule.port + 1,
-        rule: rule.rule + 1,
-        matched: rule.matched,
-        exceeded: rule.exceeded,
-    })
-}
-
-fn arp(own: &ArpRecord) -> impl Serialize {
-    object!({
-        requests: own.requests,
-        replies: own.replies,
-        handled: own.handled,
-        held: own.held,
-        dropped: own.dropped,
-        waiting: own.waiting,
-        failures: own.failures,
-    })
-}
-
-fn admission(own: &AdmissionRecord) -> impl Serialize {
-    object!({
-        requests: own.requests,
-        granted: own.granted,
-        refused: own.refused,
-        released: own.released,
-        repeated: own.repeated,
-        abandoned: own.abandoned,
-        malformed: own.malformed,
-        kept: own.kept,
-    })
 }
 
 #[cfg(test)]

@@ -1,12 +1,13 @@
 //! The stages of a run, in tables, JSON and page.
 
 use rtether_model::quantity::Duration;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::checked::{Checked, Stream};
 use super::table::Table;
 use crate::stages::StageStream;
-use rtether_report::number::ns;
+use rtether_report::number::Ns;
 
 /// A stream in a stage.
 struct Row<'a> {
@@ -77,26 +78,59 @@ pub(super) fn late(checked: &Checked) -> Vec<bool> {
     rows(checked).iter().map(Row::is_bad).collect()
 }
 
+/// A stage as documents have it.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct StageJson<'a> {
+    /// Its name.
+    name: &'a str,
+    /// When it begins.
+    from_ns: Ns,
+    /// Streams that had packets, the longest latency first. A packet belongs to the stage in which
+    /// it was released, so that stages tell quiet and loaded times apart.
+    streams: Vec<StreamJson<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct StreamJson<'a> {
+    /// Name of the flow.
+    flow: &'a str,
+    /// Name of the listener.
+    listener: &'a str,
+    /// Packets that arrived.
+    packets: u64,
+    /// Packets lost, or under way at the end; always 0 over TCP and RTPS, where segments and
+    /// datagrams are not packets.
+    missing: u64,
+    /// Late packets.
+    late: u64,
+    /// Mean latency.
+    mean_ns: Option<Ns>,
+    /// Median latency.
+    p50_ns: Option<Ns>,
+    /// 99.9th percentile of latency.
+    p99_9_ns: Option<Ns>,
+    /// Largest latency.
+    max_ns: Option<Ns>,
+}
+
 /// Returns an object per stage, with one per stream that had packets.
-pub fn json(checked: &Checked) -> Vec<Value> {
+pub(super) fn json(checked: &Checked) -> Vec<StageJson<'_>> {
     let all = rows(checked);
     let stages = checked.scenario.stages.iter();
     let stages = stages.map(|stage| {
         let own = all.iter().filter(|row| row.stage == stage.name);
-        let streams = own.map(|row| {
-            json!({
-                "flow": row.stream.flow.name,
-                "listener": checked.node_name(row.stream.record.listener_id()),
-                "packets": row.found.latency.count,
-                "missing": row.found.missing(),
-                "late": row.found.late,
-                "mean_ns": row.found.latency.mean().map(ns),
-                "p50_ns": row.quantile(1, 2).map(ns),
-                "p99_9_ns": row.quantile(999, 1_000).map(ns),
-                "max_ns": row.max().map(ns),
-            })
+        let streams = own.map(|row| StreamJson {
+            flow: &row.stream.flow.name,
+            listener: checked.node_name(row.stream.record.listener_id()),
+            packets: row.found.latency.count,
+            missing: row.found.missing(),
+            late: row.found.late,
+            mean_ns: row.found.latency.mean().map(Ns),
+            p50_ns: row.quantile(1, 2).map(Ns),
+            p99_9_ns: row.quantile(999, 1_000).map(Ns),
+            max_ns: row.max().map(Ns),
         });
-        json!({ "name": stage.name, "from_ns": ns(stage.from), "streams": streams.collect::<Vec<_>>() })
+        StageJson { name: &stage.name, from_ns: Ns(stage.from), streams: streams.collect() }
     });
     stages.collect()
 }

@@ -5,15 +5,17 @@
 //! them.
 
 use rtether_model::quantity::Duration;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::checked::{Checked, Stream};
 use super::table::{Cell, Table};
 use super::text::{percent, plural, share, time};
 use crate::scenario::Sum;
 use crate::sums::Added;
+use crate::sums::MaxOfSum;
 use crate::verdict::{Blame, Column, Conclusion, Standing, Verdict};
-use rtether_report::number::ns;
+use rtether_report::number::Ns;
 
 /// A sum of delays, judged.
 #[derive(Clone, Debug, PartialEq)]
@@ -264,39 +266,94 @@ pub fn table(checked: &Checked) -> Table {
         .done()
 }
 
-/// Returns an object per sum, with the members of a stream where they apply.
-pub fn json(checked: &Checked) -> Vec<Value> {
-    let max = |sum: Added| json!({ "max_ns": sum.value.map(ns) });
-    let sums = checked.sums().into_iter().map(|sum| {
-        let responsible = sum.responsible.as_ref().map(|responsible| {
-            let hop = responsible.hop;
-            json!({
-                "flow": responsible.flow,
-                "delay_ns": ns(responsible.delay),
-                "share": share(responsible.delay, responsible.of),
-                "place": hop.map(|hop| checked.place_name(hop.place)),
-                "place_delay_ns": hop.map(|hop| ns(hop.delay)),
-            })
-        });
-        json!({
-            "name": sum.name,
-            "flows": sum.flows,
-            "deadline_ns": ns(sum.limit),
-            "bound_ns": sum.bound.value.map(ns),
-            "sim": max(sum.simulated),
-            "measured": checked.has_measured().then(|| max(sum.measured)),
-            "verdict": sum.verdict.name(),
-            "basis": {
-                "word": sum.standing().name(),
-                "packets": sum.standing().packets(),
-                "sim": sum.simulated.standing.said(),
-                "bound": sum.bound.standing.said(),
-                "measured": sum.measured.standing.said(),
-            },
-            "failed": sum.failed.map(Column::name),
-            "margin_ns": sum.margin.map(ns),
-            "responsible": responsible,
-        })
+/// A sum as documents have it, with the members of a stream where they apply.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct SummedJson {
+    /// `sum of request, reply`.
+    name: String,
+    /// Names of the flows.
+    flows: Vec<String>,
+    /// The limit.
+    deadline_ns: Ns,
+    /// Sum of the bounds; `null` if one is missing.
+    bound_ns: Option<Ns>,
+    /// What was simulated.
+    sim: MaxOfSum,
+    /// What was measured; `null` if nothing was.
+    measured: Option<MaxOfSum>,
+    /// `ok`, `late` or `no-answer`.
+    verdict: &'static str,
+    /// What it rests on, as of a flow.
+    basis: BasisJson,
+    /// `sim`, `measured` or `null`.
+    failed: Option<&'static str>,
+    /// The limit minus the sum that failed, else minus the simulated one.
+    margin_ns: Option<Ns>,
+    /// The flow with the largest part.
+    responsible: Option<ResponsibleJson>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct BasisJson {
+    /// The verdict rests on this.
+    word: &'static str,
+    /// Packets in which it held.
+    packets: Option<u64>,
+    /// The same of what was simulated.
+    sim: Option<&'static str>,
+    /// The same of the bounds.
+    bound: Option<&'static str>,
+    /// The same of what was measured.
+    measured: Option<&'static str>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ResponsibleJson {
+    /// Its name.
+    flow: String,
+    /// Its part.
+    delay_ns: Ns,
+    /// Its share of the sum.
+    share: f64,
+    /// Where its slowest simulated packet spent most time.
+    place: Option<String>,
+    /// How long that was.
+    place_delay_ns: Option<Ns>,
+}
+
+/// Returns an object per sum.
+pub(super) fn json(checked: &Checked) -> Vec<SummedJson> {
+    let max = |sum: Added| MaxOfSum { max_ns: sum.value.map(Ns) };
+    let sums = checked.sums().into_iter().map(|sum| SummedJson {
+        deadline_ns: Ns(sum.limit),
+        bound_ns: sum.bound.value.map(Ns),
+        sim: max(sum.simulated),
+        measured: checked.has_measured().then(|| max(sum.measured)),
+        verdict: sum.verdict.name(),
+        basis: BasisJson {
+            word: sum.standing().name(),
+            packets: sum.standing().packets(),
+            sim: sum.simulated.standing.said(),
+            bound: sum.bound.standing.said(),
+            measured: sum.measured.standing.said(),
+        },
+        failed: sum.failed.map(Column::name),
+        margin_ns: sum.margin.map(Ns),
+        responsible: sum.responsible.as_ref().map(|own| ResponsibleJson::of(checked, own)),
+        name: sum.name,
+        flows: sum.flows,
     });
     sums.collect()
+}
+
+impl ResponsibleJson {
+    fn of(checked: &Checked, own: &Responsible) -> Self {
+        Self {
+            flow: own.flow.clone(),
+            delay_ns: Ns(own.delay),
+            share: share(own.delay, own.of),
+            place: own.hop.map(|hop| checked.place_name(hop.place)),
+            place_delay_ns: own.hop.map(|hop| Ns(hop.delay)),
+        }
+    }
 }

@@ -18,7 +18,6 @@ use rtether_model::record::{
     StreamRecord, Worst,
 };
 use rtether_model::route::Routing;
-use serde_json::Value;
 
 /// Builds a scenario, addressing nodes by name.
 pub(crate) struct Builder {
@@ -318,25 +317,6 @@ fn confidence(stream: &StreamRecord) -> Confidence {
         units: 16,
         ..Confidence::default()
     }
-}
-
-/// Returns the names of all members of a JSON document at any depth.
-pub(crate) fn members(document: Value) -> Vec<String> {
-    let mut names = Vec::new();
-    let mut pending = vec![document];
-    while let Some(value) = pending.pop() {
-        match value {
-            Value::Array(values) => pending.extend(values),
-            Value::Object(members) => {
-                for (name, value) in members {
-                    names.push(name);
-                    pending.push(value);
-                }
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-        }
-    }
-    names
 }
 
 /// A small random number generator (multiplier of Knuth's MMIX).

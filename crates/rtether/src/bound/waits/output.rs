@@ -44,11 +44,11 @@ struct ModelJson {
     utilization: f64,
     /// Links by which frames come.
     inputs: usize,
-    /// Time of a frame.
+    /// Time of a frame on the link, with preamble and gap.
     frame_ns: Ns,
-    /// With arrivals at any time.
+    /// Frames that come at any moment (M/D/1).
     poisson: Poisson,
-    /// With as many inputs as there are links, or `null`.
+    /// Frames in slots, with at most one from each link; `null` if a faster link brings more.
     binomial: Option<Binomial>,
 }
 
