@@ -162,6 +162,7 @@ pub struct WithStallsJson {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[allow(clippy::struct_field_names, reason = "members name their unit")]
 struct QuantilesJson {
     /// Median latency.
     p50_ns: Option<i64>,

@@ -145,6 +145,7 @@ struct AdversarialJson {
 }
 
 #[derive(Serialize, JsonSchema)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a member of its own")]
 struct VariedJson {
     /// Flows with drawn phases.
     phases: usize,

@@ -40,6 +40,7 @@ pub(super) struct FlowJson<'a> {
     sim: SimJson<'a>,
     /// With `check --adversarial`: the worst that a search has found, or `null`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[allow(clippy::option_option, reason = "without a search it is absent, else it may be null")]
     found: Option<Option<FoundJson>>,
     /// What was measured.
     measured: Option<MeasuredJson>,
