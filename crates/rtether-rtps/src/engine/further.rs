@@ -94,21 +94,23 @@ impl Participant {
         }
         let remote = self.remotes.get(&prefix)?;
         let Further { purse, call, .. } = remote.further;
-        let home = self.reachable(prefix, &remote.data.metatraffic_unicast, false);
-        // The first address has its numbers until it is proved.
-        let is_home_proved = !home.is_empty() && self.is_proved(prefix, &home);
-        if call.is_some() || purse < CALL_OCTETS || !is_home_proved {
+        if call.is_some() || purse < CALL_OCTETS {
             return None;
         }
         let readers = self.writers.iter().flatten();
         let readers = readers.flat_map(|local| local.writer.unproved(prefix));
         let writers = self.readers.iter().flatten();
         let writers = writers.flat_map(|local| local.reader.unproved(prefix));
-        readers.chain(writers).find(|to| {
+        let next = readers.chain(writers).find(|to| {
             let origin = to.origin();
             let is_open = !self.is_own(origin) && !self.is_closed(now, &[*to]);
             is_open && remote.further.may_call(origin)
-        })
+        })?;
+        // The first address has its numbers until it is proved. Last, since the list is allocated, and
+        // most participants have no further address.
+        let home = self.reachable(prefix, &remote.data.metatraffic_unicast, false);
+        let is_home_proved = !home.is_empty() && self.is_proved(prefix, &home);
+        is_home_proved.then_some(next)
     }
 
     /// Ends the call of a participant, if there is one.
