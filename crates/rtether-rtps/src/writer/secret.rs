@@ -153,6 +153,18 @@ mod tests {
     }
 
     #[test]
+    fn numbers_that_have_run_out_prove_nothing() {
+        // Oracle: no number is above the largest one. One who moves often enough is never proved.
+        for rounds in [Rounds::SEVERAL, Rounds::ONE] {
+            let old = Secret::new([1; 16], i64::MAX - 9, rounds);
+            let mut secret = Secret::new([2; 16], 0, rounds).above(&old, SequenceNumber(3));
+            for base in [2, i64::MAX / 2, i64::MAX - 1, i64::MAX] {
+                assert_eq!(secret.judge(base, NONE), Shown::Nothing, "{rounds:?}, {base}");
+            }
+        }
+    }
+
+    #[test]
     fn counting_up_is_no_way_to_find_them() {
         // Oracle: the number after a right one is wrong, unless the step is one.
         let mut secret = Secret::new([9; 16], 0, Rounds::SEVERAL);

@@ -56,7 +56,7 @@ pub(crate) struct ResultJson<'a> {
     conclusion: Conclusion,
     /// Seeds that ran, in order.
     seeds: &'a [u64],
-    /// Whether Ctrl-C ended the run.
+    /// Whether a signal ended the run, or the proofs after it.
     partial: bool,
     /// Simulated time of a run.
     duration_ns: Ns,
