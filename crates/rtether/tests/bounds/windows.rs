@@ -76,6 +76,7 @@ fn carry(dice: &mut Dice, flow: &mut Flow) {
     }
     flow.listeners.truncate(1);
     flow.payload = Bytes::ZERO;
+    flow.connection = None;
     flow.reply = None;
     let files = (0..dice.between(1, 4)).map(|_| Transfer {
         start: us(dice.time(0, 15_000)),
