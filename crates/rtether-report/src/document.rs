@@ -17,18 +17,22 @@ pub trait Document: Serialize + JsonSchema {
     /// Name and version of the format, `rtether.bound/1`: the first member, which the structure does
     /// not have itself.
     const SCHEMA: &'static str;
+
+    /// Members before those of the structure, always with the same text: the name of the format.
+    const HEAD: &'static [(&'static str, &'static str)] = &[("schema", Self::SCHEMA)];
 }
 
-/// A document with its first member.
+/// A document with its first members.
 #[derive(Serialize)]
 struct Named<'a, D> {
-    schema: &'static str,
+    #[serde(flatten)]
+    head: Members<&'static str, &'static str>,
     #[serde(flatten)]
     members: &'a D,
 }
 
-const fn named<D: Document>(members: &D) -> Named<'_, D> {
-    Named { schema: D::SCHEMA, members }
+fn named<D: Document>(members: &D) -> Named<'_, D> {
+    Named { head: Members(D::HEAD.to_vec()), members }
 }
 
 /// Returns a document as indented text with a line end.
@@ -97,17 +101,25 @@ fn schema<D: Document>() -> Value {
     let mut schema = settings.into_generator().into_root_schema_for::<D>();
     RecursiveTransform(plain).transform(&mut schema);
     schema.insert("title".to_owned(), D::SCHEMA.into());
-    let mut members = Map::new();
-    let name = json!({ "description": "Name and version of this format", "const": D::SCHEMA });
-    members.insert("schema".to_owned(), name);
+    let mut members: Map<String, Value> = D::HEAD.iter().map(fixed::<D>).collect();
     // Alternatives have no members of their own.
     let own = schema.remove("properties").and_then(|own| own.as_object().cloned());
     members.extend(own.unwrap_or_default());
     schema.insert("properties".to_owned(), members.into());
     let own = schema.remove("required").and_then(|own| own.as_array().cloned());
-    let required = [Value::from("schema")].into_iter().chain(own.unwrap_or_default());
-    schema.insert("required".to_owned(), required.collect());
+    let required = D::HEAD.iter().map(|(name, _)| Value::from(*name));
+    schema.insert("required".to_owned(), required.chain(own.unwrap_or_default()).collect());
     schema.to_value()
+}
+
+/// Returns the schema of a member that is always the same.
+fn fixed<D: Document>((name, text): &(&str, &str)) -> (String, Value) {
+    let description = if *text == D::SCHEMA {
+        "Name and version of this format".to_owned()
+    } else {
+        format!("Always `{text}`.")
+    };
+    ((*name).to_owned(), json!({ "description": description, "const": text }))
 }
 
 /// Joins the lines of a description, and leaves out how wide numbers are in memory.
@@ -140,6 +152,19 @@ mod tests {
         const SCHEMA: &'static str = "rtether.said/1";
     }
 
+    /// A line of several kinds.
+    #[derive(Serialize, JsonSchema)]
+    struct Last {
+        /// How many there were.
+        count: u8,
+    }
+
+    impl Document for Last {
+        const SCHEMA: &'static str = "rtether.last/1";
+        const HEAD: &'static [(&'static str, &'static str)] =
+            &[("event", "last"), ("schema", Self::SCHEMA)];
+    }
+
     /// Oracle: by hand.
     #[test]
     fn a_structure_is_document_and_schema() {
@@ -156,5 +181,19 @@ mod tests {
         assert_eq!(names, ["schema", "scenario", "bound_ns", "parts"]);
         assert_eq!(members["scenario"]["description"], "Title of the scenario.");
         assert_eq!(members["bound_ns"]["type"], json!(["number", "null"]));
+    }
+
+    /// Oracle: by hand.
+    #[test]
+    fn the_name_may_stand_behind_another_member() {
+        assert_eq!(
+            line(&Last { count: 3 }),
+            "{\"event\":\"last\",\"schema\":\"rtether.last/1\",\"count\":3}\n"
+        );
+        let schema = (Described::of::<Last>().schema)();
+        assert_eq!(schema["required"], json!(["event", "schema", "count"]));
+        assert_eq!(schema["properties"]["event"]["const"], "last");
+        assert_eq!(schema["properties"]["event"]["description"], "Always `last`.");
+        assert_eq!(schema["properties"]["schema"]["const"], "rtether.last/1");
     }
 }

@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::atomic::AtomicBool;
 
+use rtether::report::document::{self, Document, Members};
 use rtether::report::format::{Part, Render};
 use rtether::report::table::{Screen, Table};
 use rtether_live::clock::{Clock, to_std};
@@ -10,7 +11,8 @@ use rtether_live::link::{Raw, Service, TcpLimits, TcpService, Udp, Xdp};
 use rtether_live::responder::{Answered, Responder, Role};
 use rtether_proto::probe::cndep::Profile;
 
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::rights::give_up;
 use super::{EchoOptions, LiveError, PORT, Via, address, keep_cores_awake, round_trip, topics};
@@ -31,29 +33,56 @@ impl Render for Answers {
 
     /// One row.
     fn rows(&self) -> Table {
-        Table::of([self.answered])
+        Table::of([EchoJson::of(&self.answered)])
             .file("answered", |of| of.answered)
             .file("malformed", |of| of.malformed)
             .file("unsent", |of| of.unsent)
-            .file("overrun", |of| of.turned.overrun)
-            .file("connections_refused", |of| of.turned.refused)
-            .file("connections_idle", |of| of.turned.idle)
+            .file("overrun", |of| of.overrun)
+            .file("connections_refused", |of| of.connections_refused)
+            .file("connections_idle", |of| of.connections_idle)
             .done()
     }
 
     fn json(&self) -> String {
-        let turned = self.answered.turned;
-        let document = json!({
-            "schema": "rtether.echo/1",
-            "answered": self.answered.answered,
-            "malformed": self.answered.malformed,
-            "unsent": self.answered.unsent,
-            "overrun": turned.overrun,
-            "connections_refused": turned.refused,
-            "connections_idle": turned.idle,
-            "other_versions": topics::by_version(&self.answered.versions),
-        });
-        format!("{document:#}\n")
+        document::text(&EchoJson::of(&self.answered))
+    }
+}
+
+/// What a responder has answered until its end.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct EchoJson {
+    /// Requests answered.
+    answered: u64,
+    /// Payloads that are no requests, dropped without an answer.
+    malformed: u64,
+    /// Answers that the system did not take.
+    unsent: u64,
+    /// Requests that found the buffer of the socket full.
+    overrun: u64,
+    /// Connections turned away.
+    connections_refused: u64,
+    /// Connections closed because nothing came.
+    connections_idle: u64,
+    /// Datagrams of versions of RTPS that are not spoken here, by version.
+    other_versions: Members<String, u64>,
+}
+
+impl Document for EchoJson {
+    const SCHEMA: &'static str = "rtether.echo/1";
+}
+
+impl EchoJson {
+    fn of(answered: &Answered) -> Self {
+        let Answered { answered, malformed, unsent, turned, versions } = answered;
+        Self {
+            answered: *answered,
+            malformed: *malformed,
+            unsent: *unsent,
+            overrun: turned.overrun,
+            connections_refused: turned.refused,
+            connections_idle: turned.idle,
+            other_versions: topics::by_version(versions),
+        }
     }
 }
 

@@ -9,10 +9,12 @@
 //! with a thread of its own, for Python), `watch` (`rtether::watch` at a device), `testbed` (a
 //! scenario on this host, with shims for the layers of its stations; `testbed::ssh` is the
 //! coordinator and the agent of runs between hosts), `shim` (a running shim: control socket,
-//! status, watchdog, orderly end; its configuration is read by `rtether::scenario::shim`).
+//! status, watchdog, orderly end; its configuration is read by `rtether::scenario::shim`);
+//! `documents` lists what they say in JSON.
 
 pub mod calibrate;
 pub mod doctor;
+pub mod documents;
 mod echo;
 pub mod idl;
 pub mod load;

@@ -7,8 +7,8 @@
 //! # Modules
 //!
 //! What tests share: `Dice`, random numbers; `Run` and `Ended`, programs that a test runs and what
-//! it expects of them; `Folder`, a folder of its own; `skip`, how it says that it cannot run here; `follows_schema`, results
-//! against their schemas.
+//! it expects of them; `Folder`, a folder of its own; `skip`, how it says that it cannot run here; `follows_schema`
+//! and `read_document`, results against their schemas.
 //!
 //! **Invariant:** no crate is built with it except for its tests.
 
@@ -29,4 +29,4 @@ pub use program::{
     Ended, Finish, Run, c_library, example, handles_signals, repeated, signal, signal_group,
     until_says, wait_for,
 };
-pub use schema::follows_schema;
+pub use schema::{follows_schema, read_document};

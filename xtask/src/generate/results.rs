@@ -151,7 +151,7 @@ fn word(schema: &Value) -> &'static str {
         Some("array") => "list",
         Some("object") if schema["properties"].is_object() => "object",
         Some("object") => "map",
-        None if schema["enum"].is_array() => "text",
+        None if schema["enum"].is_array() || schema["const"].is_string() => "text",
         _ => "any",
     }
 }

@@ -43,6 +43,8 @@ fn of_result(name: &str) -> Option<Value> {
 fn all() -> impl Iterator<Item = &'static Described> {
     let mut all: Vec<&Described> = rtether::documents::ALL.iter().collect();
     all.extend(rtether_papers::documents::ALL);
+    #[cfg(target_os = "linux")]
+    all.extend(rtether_testbed::documents::ALL);
     all.sort_by_key(|one| one.name);
     all.into_iter()
 }

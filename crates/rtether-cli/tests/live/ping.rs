@@ -186,9 +186,7 @@ fn valentims_parts_add_up() {
     let echo = hosts.echo(&[]);
     let run = |rate: &str| {
         let output = hosts.ping(&[FAR, "-n", "200", "--valentim", rate, "--json"]);
-        let text = output.out;
-        let document: serde_json::Value = serde_json::from_str(&text).unwrap();
-        document["valentim"].clone()
+        output.json()["valentim"].clone()
     };
     let slow = run("10 kbit/s");
     assert!(slow["parts"].is_null(), "{slow}");

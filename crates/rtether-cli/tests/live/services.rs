@@ -7,7 +7,7 @@ use std::process::{Child, Command};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use rtether_testkit::{Ended, Run, is_root, repeated, signal};
+use rtether_testkit::{Ended, Run, is_root, read_document, repeated, signal};
 
 use crate::rtether;
 
@@ -137,7 +137,7 @@ fn an_echo_without_descriptors_says_so_and_comes_back() {
     refused.says("as many connections as it takes");
     drop(served);
     comes_back(ping);
-    let document: serde_json::Value = serde_json::from_str(&service.end()).unwrap();
+    let document = read_document(&service.end());
     let count = document["connections_refused"].as_u64().unwrap();
     assert!(count > told.len() as u64, "{document:#}");
     assert!(document["answered"].as_u64() >= Some(1), "{document:#}");
@@ -199,7 +199,7 @@ fn an_echo_counts_what_its_socket_dropped() {
         assert!(begin.elapsed() < PATIENCE, "the datagrams are not read");
         sleep(Duration::from_millis(10));
     }
-    let document: serde_json::Value = serde_json::from_str(&service.end()).unwrap();
+    let document = read_document(&service.end());
     let count = |name: &str| document[name].as_u64().unwrap();
     assert!(count("overrun") > 0, "{document:#}");
     let all = count("answered") + count("malformed") + count("overrun");

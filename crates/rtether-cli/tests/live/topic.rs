@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use rtether_testkit::{Ended, Finish, Run, signal};
+use rtether_testkit::{Ended, Finish, Run, follows_schema, signal};
 use serde_json::Value;
 
 use crate::hosts::{FAR, Hosts, NEAR, ip};
@@ -69,9 +69,10 @@ fn nobody_there_is_no_answer() {
     }
 }
 
+/// Returns the lines of samples and the summary, which follows its schema.
 pub(crate) fn objects(output: &Ended) -> Vec<Value> {
     let lines = output.out.lines().map(|line| serde_json::from_str(line).unwrap());
-    lines.collect()
+    lines.inspect(follows_schema).collect()
 }
 
 #[test]

@@ -180,7 +180,7 @@ fn quiet(bed: &Bed, seconds: i64) {
         (sending.join().unwrap(), before, after)
     });
     let ended = child.finish();
-    let result: Value = serde_json::from_str(&ended.out).expect(&ended.err);
+    let result = ended.json();
     if result["deviates"] == true && stall > STALL {
         return skip("the host stopped the sender for long");
     }
@@ -209,7 +209,7 @@ fn what_waits_at_the_end_is_seen_or_counted() {
     std::thread::sleep(Duration::from_secs(3));
     signal(child.id(), "-CONT");
     let ended = child.finish();
-    let result: Value = serde_json::from_str(&ended.out).unwrap();
+    let result = ended.json();
     let [frames, dropped] = ["frames", "dropped"].map(|key| result[key].as_u64().unwrap());
     // The hosts themselves send a few, too.
     assert!(frames + dropped >= 20_000, "{frames} seen, {dropped} dropped");
@@ -249,6 +249,6 @@ fn what_cannot_be_watched_is_said() {
     none.exits(2);
     // Nobody sends: no answer.
     let quiet = ended("watch wire --plan plan.yaml --for 300ms --json");
-    let result: Value = serde_json::from_str(&quiet.out).unwrap();
+    let result = quiet.json();
     assert_eq!(result["flows"][0]["frames"], 0);
 }

@@ -18,6 +18,7 @@ use rtether_model::wire::{Encapsulation, frame_size};
 use super::testbed::CALIBRATE;
 
 pub use fit::{Fit, fit};
+pub(crate) use output::CalibrateJson;
 pub use rtether_live::calibrate::{
     CalibrateError, Measured as Raw, Path, Protocol, RoundTrip, SIZE_MAX, SIZE_MIN,
 };

@@ -1,45 +1,163 @@
 //! Calibration results in all formats.
 
 use rtether_model::quantity::Duration;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
 
 use super::{Calibration, Row, path_name, protocol_name, waiting_name};
 use rtether::meter::Statistics;
+use rtether::report::document::{self, Document};
 use rtether::report::format::{Part, Render};
 use rtether::report::table::{Screen, Table};
 use rtether::report::text::time;
 
-/// Statistics of one combination: round trip, send and receive.
-fn parts(row: &Row) -> [(&'static str, Option<Statistics>); 3] {
-    [
-        ("round_trip", Statistics::of(row.totals())),
-        ("send", Statistics::of(row.sends())),
-        ("receive", Statistics::of(row.receives())),
-    ]
+/// What the network stack of a host costs.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct CalibrateJson<'a> {
+    /// Name of the host.
+    host: &'a str,
+    /// Version of its kernel.
+    kernel: &'a str,
+    /// Number of its processors.
+    processors: usize,
+    /// Priority of `SCHED_FIFO` of the two ends; `null` for ordinary tasks.
+    priority: Option<u8>,
+    /// Whether cores were kept from deep sleep.
+    awake: bool,
+    /// Cores of the two ends; `null` if they were not pinned.
+    cores: Option<[usize; 2]>,
+    /// Time between requests.
+    interval_ns: DecimalNs,
+    /// Whether Ctrl-C ended it early.
+    is_partial: bool,
+    /// Each combination of path, protocol, way to wait and size.
+    rows: Vec<CombinationJson>,
 }
 
-/// Figures of a distribution with their names in JSON and CSV.
-fn figures(of: &Statistics) -> [(&'static str, Duration); 7] {
-    [
-        ("min_ns", of.min),
-        ("median_ns", of.median),
-        ("mean_ns", of.mean),
-        ("p90_ns", of.percentiles[0]),
-        ("p99_ns", of.percentiles[1]),
-        ("p99_9_ns", of.percentiles[2]),
-        ("max_ns", of.max),
-    ]
+impl Document for CalibrateJson<'_> {
+    const SCHEMA: &'static str = "rtether.calibrate/1";
 }
 
-/// Counters of round trips that the distributions leave out.
-fn counters(row: &Row) -> [(&'static str, u32); 4] {
-    let measured = &row.measured;
-    [
-        ("stalled", measured.stalled),
-        ("stalls", measured.stalls),
-        ("lost", measured.lost),
-        ("unstamped", measured.unstamped),
-    ]
+#[derive(Serialize, JsonSchema)]
+struct CombinationJson {
+    /// Path measured over: `loopback` or `veth`.
+    path: &'static str,
+    /// Protocol that carried the payload: `udp`, `raw` or `icmp`.
+    via: &'static str,
+    /// How the ends wait: `block` or `spin`.
+    waiting: &'static str,
+    /// Size of the payload.
+    payload_bytes: usize,
+    /// Size of the untagged frame with it, from addresses to check sequence.
+    frame_bytes: u64,
+    /// Round trips that no stall touched; the distributions are theirs.
+    count: usize,
+    /// Round trips that touched a stall of the host, and are left out.
+    stalled: u32,
+    /// Stalls that were seen.
+    stalls: u32,
+    /// Requests without an answer.
+    lost: u32,
+    /// Answers without a stamp that makes sense.
+    unstamped: u32,
+    /// Round trips; `null` without any.
+    round_trip: Option<DistributionJson>,
+    /// Costs of sending, of both ends together; `null` for ICMP, whose far end is the kernel.
+    send: Option<DistributionJson>,
+    /// Costs of receiving, likewise.
+    receive: Option<DistributionJson>,
+}
+
+#[derive(Clone, Copy, Serialize, JsonSchema)]
+struct DistributionJson {
+    /// How many there are; not in the document.
+    #[serde(skip)]
+    count: u64,
+    /// The least.
+    min_ns: DecimalNs,
+    /// The median.
+    median_ns: DecimalNs,
+    /// The mean.
+    mean_ns: DecimalNs,
+    /// The 90th percentile.
+    p90_ns: DecimalNs,
+    /// The 99th percentile.
+    p99_ns: DecimalNs,
+    /// The 99.9th percentile.
+    p99_9_ns: DecimalNs,
+    /// The largest.
+    max_ns: DecimalNs,
+}
+
+/// A time, written in nanoseconds with decimals.
+#[derive(Clone, Copy, JsonSchema)]
+#[schemars(transparent)]
+struct DecimalNs(#[schemars(with = "f64")] Duration);
+
+impl Serialize for DecimalNs {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(self.0.as_ns_f64())
+    }
+}
+
+impl<'a> CalibrateJson<'a> {
+    fn of(calibration: &'a Calibration) -> Self {
+        Self {
+            host: &calibration.host,
+            kernel: &calibration.kernel,
+            processors: calibration.processors,
+            priority: calibration.priority,
+            awake: calibration.is_awake,
+            cores: calibration.cores,
+            interval_ns: DecimalNs(calibration.interval),
+            is_partial: calibration.is_partial,
+            rows: calibration.rows.iter().map(CombinationJson::of).collect(),
+        }
+    }
+}
+
+impl CombinationJson {
+    fn of(row: &Row) -> Self {
+        let measured = &row.measured;
+        Self {
+            path: path_name(row.path),
+            via: protocol_name(row.protocol),
+            waiting: waiting_name(row.waiting),
+            payload_bytes: row.size,
+            frame_bytes: row.frame().get(),
+            count: measured.round_trips.len(),
+            stalled: measured.stalled,
+            stalls: measured.stalls,
+            lost: measured.lost,
+            unstamped: measured.unstamped,
+            round_trip: DistributionJson::of(row.totals()),
+            send: DistributionJson::of(row.sends()),
+            receive: DistributionJson::of(row.receives()),
+        }
+    }
+
+    /// Returns the distributions with their names; none that is missing.
+    fn parts(&self) -> impl Iterator<Item = (&'static str, DistributionJson)> {
+        let all = [("round_trip", self.round_trip), ("send", self.send), ("receive", self.receive)];
+        all.into_iter().filter_map(|(name, of)| Some((name, of?)))
+    }
+}
+
+impl DistributionJson {
+    fn of(times: impl Iterator<Item = Duration>) -> Option<Self> {
+        let of = Statistics::of(times)?;
+        let [p90_ns, p99_ns, p99_9_ns] = of.percentiles.map(DecimalNs);
+        Some(Self {
+            count: of.count,
+            min_ns: DecimalNs(of.min),
+            median_ns: DecimalNs(of.median),
+            mean_ns: DecimalNs(of.mean),
+            p90_ns,
+            p99_ns,
+            p99_9_ns,
+            max_ns: DecimalNs(of.max),
+        })
+    }
 }
 
 impl Render for Calibration {
@@ -56,114 +174,72 @@ impl Render for Calibration {
             self.kernel,
             time(self.interval),
         );
-        let sum = |index: usize| -> u32 {
-            let rows = self.rows.iter();
-            rows.map(|row| counters(row)[index].1).sum()
-        };
         let ended = if self.is_partial { "ended early\n" } else { "" };
+        let rows = CalibrateJson::of(self).rows;
+        let sum = |count: fn(&CombinationJson) -> u32| rows.iter().map(count).sum::<u32>();
         let rest = format!(
             "\nleft out: {} round trips that touched one of {} stalls of the host, {} lost, {} \
              without a stamp that makes sense\n{ended}",
-            sum(0),
-            sum(1),
-            sum(2),
-            sum(3)
+            sum(|row| row.stalled),
+            sum(|row| row.stalls),
+            sum(|row| row.lost),
+            sum(|row| row.unstamped)
         );
-        vec![head.into(), combinations(&self.rows).into(), rest.into()]
+        vec![head.into(), combinations(&rows).into(), rest.into()]
     }
 
     /// One row per distribution.
     fn rows(&self) -> Table {
-        let rows = self.rows.iter().flat_map(|row| {
-            let known = parts(row).into_iter();
-            known.filter_map(move |(part, of)| Some((row, part, of?)))
-        });
-        let table = Table::of(rows)
-            .file("path", |(row, ..)| path_name(row.path))
-            .file("via", |(row, ..)| protocol_name(row.protocol))
-            .file("waiting", |(row, ..)| waiting_name(row.waiting))
-            .file("payload_bytes", |(row, ..)| row.size)
+        let all = CalibrateJson::of(self).rows;
+        let rows = all.iter().flat_map(|row| row.parts().map(move |(part, of)| (row, part, of)));
+        Table::of(rows)
+            .file("path", |(row, ..)| row.path)
+            .file("via", |(row, ..)| row.via)
+            .file("waiting", |(row, ..)| row.waiting)
+            .file("payload_bytes", |(row, ..)| row.payload_bytes)
             .file("part", |(_, part, _)| *part)
-            .file("count", |(.., of)| of.count);
-        let names = ["min_ns", "median_ns", "mean_ns", "p90_ns", "p99_ns", "p99_9_ns", "max_ns"];
-        let table = names
-            .into_iter()
-            .enumerate()
-            .fold(table, |table, (index, name)| table.file(name, |(.., of)| figures(of)[index].1));
-        let names = ["stalled", "stalls", "lost", "unstamped"];
-        let table = names.into_iter().enumerate().fold(table, |table, (index, name)| {
-            table.file(name, |(row, ..)| counters(row)[index].1)
-        });
-        table.done()
+            .file("count", |(.., of)| of.count)
+            .file("min_ns", |(.., of)| of.min_ns.0)
+            .file("median_ns", |(.., of)| of.median_ns.0)
+            .file("mean_ns", |(.., of)| of.mean_ns.0)
+            .file("p90_ns", |(.., of)| of.p90_ns.0)
+            .file("p99_ns", |(.., of)| of.p99_ns.0)
+            .file("p99_9_ns", |(.., of)| of.p99_9_ns.0)
+            .file("max_ns", |(.., of)| of.max_ns.0)
+            .file("stalled", |(row, ..)| row.stalled)
+            .file("stalls", |(row, ..)| row.stalls)
+            .file("lost", |(row, ..)| row.lost)
+            .file("unstamped", |(row, ..)| row.unstamped)
+            .done()
     }
 
     fn json(&self) -> String {
-        json(self)
+        document::text(&CalibrateJson::of(self))
     }
 }
 
 /// Returns one row per combination, for people.
-fn combinations(rows: &[Row]) -> Table {
-    type Pick = fn(&Statistics) -> Duration;
-    let columns: [(&str, usize, Pick); 8] = [
-        ("RTT p50", 0, |of| of.median),
-        ("p99", 0, |of| of.percentiles[1]),
-        ("p99.9", 0, |of| of.percentiles[2]),
-        ("max", 0, |of| of.max),
-        ("send p50", 1, |of| of.median),
-        ("p99", 1, |of| of.percentiles[1]),
-        ("receive p50", 2, |of| of.median),
-        ("p99", 2, |of| of.percentiles[1]),
+fn combinations(rows: &[CombinationJson]) -> Table {
+    type Pick = fn(&CombinationJson) -> Option<DecimalNs>;
+    let columns: [(&str, u8, Pick); 8] = [
+        ("RTT p50", 0, |row| Some(row.round_trip?.median_ns)),
+        ("p99", 3, |row| Some(row.round_trip?.p99_ns)),
+        ("p99.9", 3, |row| Some(row.round_trip?.p99_9_ns)),
+        ("max", 3, |row| Some(row.round_trip?.max_ns)),
+        ("send p50", 3, |row| Some(row.send?.median_ns)),
+        ("p99", 3, |row| Some(row.send?.p99_ns)),
+        ("receive p50", 3, |row| Some(row.receive?.median_ns)),
+        ("p99", 3, |row| Some(row.receive?.p99_ns)),
     ];
-    let rows = rows.iter().map(|row| (row, parts(row).map(|(_, of)| of)));
     let table = Table::of(rows)
-        .shown("over", |(row, _)| path_name(row.path))
-        .shown("via", |(row, _)| protocol_name(row.protocol))
-        .shown("waiting", |(row, _)| waiting_name(row.waiting))
-        .amount("B", |(row, _)| row.size)
-        .amount("samples", |(row, _)| row.measured.round_trips.len())
+        .shown("over", |row| row.path)
+        .shown("via", |row| row.via)
+        .shown("waiting", |row| row.waiting)
+        .amount("B", |row| row.payload_bytes)
+        .amount("samples", |row| row.count)
         .rank(2);
-    let table = columns.into_iter().fold(table, |table, (title, part, pick)| {
-        let rank = if title == "RTT p50" { 0 } else { 3 };
-        table.amount(title, |(_, parts)| parts[part].as_ref().map(pick)).rank(rank)
+    let table = columns.into_iter().fold(table, |table, (title, rank, pick)| {
+        table.amount(title, move |row| pick(row).map(|time| time.0)).rank(rank)
     });
-    table.amount("stalled", |(row, _)| row.measured.stalled).rank(1).done()
-}
-
-/// Returns all distributions as one JSON document, schema `rtether.calibrate/1`.
-fn json(calibration: &Calibration) -> String {
-    let rows = calibration.rows.iter().map(|row| {
-        let mut value = json!({
-            "path": path_name(row.path),
-            "via": protocol_name(row.protocol),
-            "waiting": waiting_name(row.waiting),
-            "payload_bytes": row.size,
-            "frame_bytes": row.frame().get(),
-            "count": row.measured.round_trips.len(),
-        });
-        for (name, count) in counters(row) {
-            value[name] = json!(count);
-        }
-        for (name, statistics) in parts(row) {
-            value[name] = statistics.map_or(Value::Null, |of| {
-                let all =
-                    figures(&of).map(|(name, span)| (name.to_owned(), json!(span.as_ns_f64())));
-                Value::Object(all.into_iter().collect())
-            });
-        }
-        value
-    });
-    let document = json!({
-        "schema": "rtether.calibrate/1",
-        "host": calibration.host,
-        "kernel": calibration.kernel,
-        "processors": calibration.processors,
-        "priority": calibration.priority,
-        "awake": calibration.is_awake,
-        "cores": calibration.cores,
-        "interval_ns": calibration.interval.as_ns_f64(),
-        "is_partial": calibration.is_partial,
-        "rows": rows.collect::<Vec<_>>(),
-    });
-    format!("{document:#}\n")
+    table.amount("stalled", |row| row.stalled).rank(1).done()
 }

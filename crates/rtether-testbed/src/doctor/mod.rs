@@ -18,9 +18,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rtether_live::host::files::Files;
 use rtether_live::host::stall;
 use rtether_model::quantity::Duration;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 pub use goals::{GOALS, Goal, Obstacle, goal};
-pub use output::{json, obstacles_text, parse};
+pub use output::{obstacles_text, parse};
 pub use remote::{RemoteError, examine_remote};
 
 /// Prefix of the names of its namespaces.
@@ -49,19 +51,20 @@ impl State {
 }
 
 /// Result of one check.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Finding {
     /// Group and name, such as `rights.net-raw`.
     pub id: String,
     /// Whether it is present, works, or is granted.
     pub is_there: bool,
-    /// Effect on measurements.
+    /// Effect on measurements: `ok`, `note` (worth knowing) or `problem` (spoils or prevents them).
+    #[schemars(with = "String")]
     pub state: State,
     /// What was found.
     pub found: String,
     /// What it means for measurements.
     pub meaning: String,
-    /// What to do about it; `None` if there is nothing to do.
+    /// What to do about it; `null` if there is nothing to do.
     pub remedy: Option<String>,
 }
 
@@ -100,7 +103,7 @@ impl Finding {
 }
 
 /// All findings of a host.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Report {
     /// Name of the host.
     pub host: String,

@@ -2,15 +2,15 @@
 
 use std::fmt::Write;
 
-use serde_json::{Value, json};
+use serde::{Serialize, Serializer};
+use serde_json::Value;
 
 use super::{Finding, Goal, Obstacle, Report, State};
 use rtether::characters::is_unseen;
+use rtether::report::document::{self, Document};
 use rtether::report::format::{Part, Render};
 use rtether::report::table::{Screen, Table};
 
-/// Schema of the JSON document.
-const SCHEMA: &str = "rtether.doctor/1";
 /// Limits on the findings, and on the characters of each text, accepted from another host.
 const FINDINGS: usize = 1_000;
 const CHARACTERS: usize = 500;
@@ -34,7 +34,7 @@ impl Render for Report {
     }
 
     fn json(&self) -> String {
-        json(self)
+        document::text(self)
     }
 }
 
@@ -77,35 +77,25 @@ pub fn obstacles_text(goal: &Goal, obstacles: &[Obstacle<'_>]) -> String {
     text
 }
 
-/// Returns all findings as one JSON document, schema `rtether.doctor/1`.
-pub fn json(report: &Report) -> String {
-    let findings = report.findings.iter().map(|finding| {
-        json!({
-            "id": finding.id,
-            "is_there": finding.is_there,
-            "state": finding.state.name(),
-            "found": finding.found,
-            "meaning": finding.meaning,
-            "remedy": finding.remedy,
-        })
-    });
-    let document = json!({
-        "schema": SCHEMA,
-        "host": report.host,
-        "findings": findings.collect::<Vec<_>>(),
-    });
-    format!("{document:#}\n")
+impl Document for Report {
+    const SCHEMA: &'static str = "rtether.doctor/1";
 }
 
-/// Reads the output of [`json()`], possibly from another host: texts are truncated and control
+impl Serialize for State {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.name().serialize(serializer)
+    }
+}
+
+/// Reads a report in JSON, possibly from another host: texts are truncated and control
 /// characters removed, since they could steer a terminal.
 ///
 /// # Errors
 /// What is wrong with the document, in words.
 pub fn parse(text: &str) -> Result<Report, String> {
     let document: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    if document["schema"] != SCHEMA {
-        return Err(format!("its schema is not `{SCHEMA}`"));
+    if document["schema"] != Report::SCHEMA {
+        return Err(format!("its schema is not `{}`", Report::SCHEMA));
     }
     let findings = document["findings"].as_array().ok_or("it has no findings")?;
     let findings = findings.iter().take(FINDINGS).map(|value| {

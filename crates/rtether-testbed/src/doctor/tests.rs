@@ -1,5 +1,6 @@
 //! Oracle: made-up hosts whose state the test writes down.
 
+use rtether::report::format::Render;
 use rtether_live::confine::Allowed;
 use rtether_live::host::device::{Coalescing, Settings};
 use rtether_live::host::features::Feature;
@@ -133,7 +134,7 @@ fn what_goals_need_is_looked_at() {
         report.findings.iter().map(|of| of.id.as_str()).collect();
     assert_eq!(ids.len(), report.findings.len(), "a name is used twice");
     assert!(report.findings.iter().all(|of| of.state == State::Ok || of.remedy.is_some()));
-    assert_eq!(parse(&json(&report)), Ok(report));
+    assert_eq!(parse(&report.json()), Ok(report));
 }
 
 #[test]

@@ -19,6 +19,7 @@ use rtether_model::quantity::{BitRate, Duration};
 use rtether_model::wire::Encapsulation;
 use rtether_proto::load::{DATAGRAM_MIN, Pacer};
 
+pub(crate) use output::LoadJson;
 pub use rtether_live::load::Progress;
 pub use rtether_live::load::sink::{Limits, Taken};
 pub use rtether_live::load::task::Urgency;

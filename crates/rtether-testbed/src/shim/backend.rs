@@ -1,15 +1,40 @@
 //! A common interface to both back ends.
 
+use rtether::report::document::{self, Document};
 use rtether_live::link::{Device, DeviceError};
 use rtether_live::shim::{self as live, Backend, Handle, Settings, ShimError, Status, kernel};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// Commands that set a shim up and take it down, which can be repeated by hand.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Commands {
     /// Set-up, in order.
     pub up: Vec<String>,
     /// Tear-down, in order.
     pub down: Vec<String>,
+}
+
+impl Commands {
+    /// Returns one JSON document.
+    pub fn json(&self, device: &str, backend: Backend) -> String {
+        document::text(&PlanJson { device, backend: backend.name(), commands: self })
+    }
+}
+
+/// The commands of a shim, which can be repeated by hand.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct PlanJson<'a> {
+    /// Name of the device.
+    device: &'a str,
+    /// The back end: `user` or `kernel`.
+    backend: &'static str,
+    #[serde(flatten)]
+    commands: &'a Commands,
+}
+
+impl Document for PlanJson<'_> {
+    const SCHEMA: &'static str = "rtether.shim-plan/1";
 }
 
 /// Inspects a device and returns what would be done to it.

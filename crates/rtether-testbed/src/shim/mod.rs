@@ -15,6 +15,8 @@ pub mod service;
 pub mod state;
 pub mod watchdog;
 
+pub(crate) use backend::PlanJson;
 pub use backend::Shim as AnyShim;
 pub use backend::{Commands, is_wrong_input, prepare};
+pub(crate) use output::{ShimJson, StatusJson};
 pub use rtether_live::shim::{Backend, Direction, Refusal, Settings, ShimError, Status};

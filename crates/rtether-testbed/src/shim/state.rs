@@ -5,17 +5,18 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use serde_json::{Value, json};
+use rtether::report::document::{self, Document};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
 
 use super::runtime_files::RuntimeFiles;
 
-/// Schema of the file.
-const SCHEMA: &str = "rtether.shim-state/1";
 /// Largest file that is read.
 const MAX_SIZE: u64 = 64 << 10;
 
-/// A shim that was set up and not yet taken down.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The file of a shim that was set up and not yet taken down, for the time after its process.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct State {
     /// Number of its process, which holds the lock of the place.
     pub pid: u32,
@@ -23,6 +24,10 @@ pub struct State {
     pub device: String,
     /// Name of the back end.
     pub backend: String,
+}
+
+impl Document for State {
+    const SCHEMA: &'static str = "rtether.shim-state/1";
 }
 
 impl State {
@@ -33,13 +38,7 @@ impl State {
         let mut options = OpenOptions::new();
         options.create(true).truncate(true).write(true).mode(0o600);
         let mut file = options.open(&draft)?;
-        let document = json!({
-            "schema": SCHEMA,
-            "pid": self.pid,
-            "device": self.device,
-            "backend": self.backend,
-        });
-        writeln!(file, "{document}")?;
+        file.write_all(document::line(self).as_bytes())?;
         fs::rename(draft, path)
     }
 
@@ -54,7 +53,7 @@ fn read(path: &Path) -> Option<State> {
     let file = File::open(path).ok()?;
     file.take(MAX_SIZE).read_to_string(&mut text).ok()?;
     let document: Value = serde_json::from_str(&text).ok()?;
-    if document.get("schema")?.as_str()? != SCHEMA {
+    if document.get("schema")?.as_str()? != State::SCHEMA {
         return None;
     }
     let text = |key: &str| Some(document.get(key)?.as_str()?.to_owned());

@@ -7,10 +7,8 @@ use rtether_live::namespace;
 use rtether_live::shim::{self, Handle, Settings, Shim, Signal, Status};
 use rtether_model::network::{EndStation, Link, Network, NodeId, NodeKind};
 use rtether_proto::egress::{Comparison, replay};
-use serde_json::{Value, json};
 
 use super::{DEVICE, Host, Options, Plan, TestbedError};
-use crate::shim::output::of_status;
 use rtether::report::text::{plain_line, time};
 use rtether::scenario::Scenario;
 
@@ -204,21 +202,6 @@ pub(super) fn said(scenario: &Scenario, layers: &[HostLayer]) -> Vec<String> {
         )
     };
     layers.iter().map(line).collect()
-}
-
-/// The same for a JSON document.
-pub(super) fn json(scenario: &Scenario, layers: &[HostLayer]) -> Value {
-    let layer = |layer: &HostLayer| {
-        let mut found = of_status(&layer.status);
-        found["station"] = json!(scenario.network.node(layer.node).name);
-        found["replay"] = json!({
-            "decisions": layer.replayed.decisions,
-            "differs": layer.replayed.differs,
-            "unrecorded": layer.replayed.unrecorded,
-        });
-        found
-    };
-    layers.iter().map(layer).collect()
 }
 
 impl Replayed {

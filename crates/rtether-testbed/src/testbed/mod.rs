@@ -6,10 +6,12 @@
 //! removed by the next run, or by [`clean`].
 
 mod commands;
+mod document;
 mod duties;
 mod emulation;
 mod files;
 mod host_report;
+mod judged;
 mod kernel;
 mod layers;
 mod measured;
@@ -37,10 +39,11 @@ use rtether_model::quantity::Duration;
 
 use rtether::scenario::Scenario;
 
+pub(crate) use document::LiveJson;
 pub use emulation::Emulation;
+pub use judged::Run;
 pub use layers::{HostLayer, Replayed};
 pub use measured::{Measured, MeasuredStream, Oddities, Worst};
-pub use output::Run;
 pub use packet_rows::packets_csv;
 pub use packets::{PACKETS_MAX, Packet, Packets};
 pub use page::html;

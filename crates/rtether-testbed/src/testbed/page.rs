@@ -5,7 +5,8 @@ use rtether_model::histogram::Histogram;
 use rtether_model::quantity::Duration;
 
 use super::Measured;
-use super::output::{Row, facts, rows};
+use super::judged::{Row, rows};
+use super::output::facts;
 use rtether::report::html::{
     DELAYS_NOTE, distributions, mark_cell, name_cell, number, reasons, table, time_cell, transfers,
     verdict,

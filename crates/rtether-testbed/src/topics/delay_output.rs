@@ -3,7 +3,9 @@
 use std::fmt::Write;
 
 use rtether_model::quantity::Duration;
-use serde_json::{Value, json};
+use rtether_rtps::guid::Guid;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::delay::{Clocks, Delay, Delays};
 use rtether::report::table::{Screen, Table};
@@ -77,29 +79,77 @@ fn clocks(clocks: Clocks) -> String {
     }
 }
 
-/// Returns the delays as a JSON object.
-pub(super) fn json(delays: &Delays) -> Value {
-    let ns = |figure: Option<Duration>| figure.map(Duration::as_ns_floor);
-    let writers = delays.iter().map(|(guid, one)| {
-        json!({
-            "writer": guid.to_string(),
-            "participant": one.who,
-            "samples": one.samples(),
-            "unstamped": one.unstamped,
-            "min_ns": ns(known(one, one.least)),
-            "median_ns": ns(one.quantile(50, 100)),
-            "p99_ns": ns(one.quantile(99, 100)),
-            "max_ns": ns(known(one, one.most)),
-            "spread_ns": ns(known(one, one.spread())),
-            "one_clock": one.clocks == Clocks::One,
-            "clock_error_ns": ns(one.clocks.error()),
-            "clock_ahead_ns": ns(one.ahead()),
-        })
-    });
-    json!({
-        "writers": writers.collect::<Vec<_>>(),
-        "uncounted": delays.uncounted,
-        "clock_synchronized": delays.clock.map(|clock| clock.is_synchronized),
-        "clock_max_error_ns": delays.clock.map(|clock| clock.error_max.as_ns_floor()),
-    })
+/// Delays from the time stamp of the writer until the sample is read.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct DelaysJson<'a> {
+    /// Each writer.
+    writers: Vec<DelayJson<'a>>,
+    /// Samples of writers beyond the number that is counted.
+    uncounted: u64,
+    /// Whether the clock of this host is synchronized; `null` if the kernel does not say.
+    clock_synchronized: Option<bool>,
+    /// How far the kernel holds it to be off at most; `null` likewise.
+    clock_max_error_ns: Option<i64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct DelayJson<'a> {
+    /// Identity (GUID) of the writer.
+    writer: String,
+    /// Name and place of its participant.
+    participant: &'a str,
+    /// Samples with a time stamp; without any, the delays are `null`.
+    samples: u64,
+    /// Samples without a time stamp.
+    unstamped: u64,
+    /// The least; below zero if the clock of the writer is ahead.
+    min_ns: Option<i64>,
+    /// The median.
+    median_ns: Option<i64>,
+    /// The 99th percentile.
+    p99_ns: Option<i64>,
+    /// The largest.
+    max_ns: Option<i64>,
+    /// The largest less the least, which no difference of the clocks changes.
+    spread_ns: Option<i64>,
+    /// Whether writer and reader are on one host, and have one clock.
+    one_clock: bool,
+    /// How far the delays may be off because of the clocks; `null` if that is not known.
+    clock_error_ns: Option<i64>,
+    /// How far the clock of the writer is certainly ahead; `null` if no delay shows it.
+    clock_ahead_ns: Option<i64>,
+}
+
+impl<'a> DelaysJson<'a> {
+    pub(super) fn of(delays: &'a Delays) -> Self {
+        Self {
+            writers: delays.iter().map(|(guid, one)| DelayJson::of(guid, one)).collect(),
+            uncounted: delays.uncounted,
+            clock_synchronized: delays.clock.map(|clock| clock.is_synchronized),
+            clock_max_error_ns: delays.clock.map(|clock| clock.error_max.as_ns_floor()),
+        }
+    }
+}
+
+impl<'a> DelayJson<'a> {
+    fn of(guid: Guid, one: &'a Delay) -> Self {
+        Self {
+            writer: guid.to_string(),
+            participant: &one.who,
+            samples: one.samples(),
+            unstamped: one.unstamped,
+            min_ns: ns(known(one, one.least)),
+            median_ns: ns(one.quantile(50, 100)),
+            p99_ns: ns(one.quantile(99, 100)),
+            max_ns: ns(known(one, one.most)),
+            spread_ns: ns(known(one, one.spread())),
+            one_clock: one.clocks == Clocks::One,
+            clock_error_ns: ns(one.clocks.error()),
+            clock_ahead_ns: ns(one.ahead()),
+        }
+    }
+}
+
+fn ns(figure: Option<Duration>) -> Option<i64> {
+    figure.map(Duration::as_ns_floor)
 }

@@ -6,6 +6,7 @@
 mod announced;
 mod delay;
 mod delay_output;
+mod document;
 mod happening;
 mod outlet;
 mod output;
@@ -26,16 +27,17 @@ mod topic_type;
 mod trace;
 mod values;
 
+use rtether::report::document::Members;
 use rtether::verdict::Conclusion;
 use rtether_live::confine::Confined;
 use rtether_live::rtps::{Domain, DomainOptions};
 use rtether_model::quantity::Duration;
 use rtether_rtps::engine::Versions;
 use rtether_rtps::time;
-use serde_json::{Map, Value};
 
 pub use announced::{Announced, AnnouncedOptions, announced};
 pub use delay::{Clocks, Delay, Delays};
+pub(crate) use document::TopicJson;
 pub use happening::Happening;
 pub use output::Lines;
 pub use participant::{ParticipantOptions, Peer};
@@ -49,6 +51,7 @@ pub use rtether_rtps::matching::{Mismatch, Policy};
 pub use rtether_rtps::qos::{Durability, History, Ownership, Qos, Reliability, Representation};
 pub use rtether_rtps::wire::v1::Role;
 pub use spy::{Census, EndpointRow, FailOn, Pair, ParticipantRow, SpyOptions, spy, vendor};
+pub(crate) use spy_output::SpyJson;
 pub use subscribe::subscribe;
 pub use topic_type::{Member, TopicType};
 pub use trace::{TRACE_MAX, Trace, Traced};
@@ -66,11 +69,10 @@ pub const SIZE_MAX: u32 = 16_000_000;
 /// Longest topic name, in octets.
 const TOPIC_MAX: usize = 255;
 
-/// Returns counts of datagrams as an object, by version.
-pub(super) fn by_version(versions: &Versions) -> Value {
+/// Returns counts of datagrams by version.
+pub(super) fn by_version(versions: &Versions) -> Members<String, u64> {
     let counts = versions.iter();
-    let counts = counts.map(|([major, minor], count)| (format!("{major}.{minor}"), count.into()));
-    Value::Object(counts.collect::<Map<_, _>>())
+    Members(counts.map(|([major, minor], count)| (format!("{major}.{minor}"), count)).collect())
 }
 
 impl ParticipantOptions {

@@ -3,12 +3,14 @@
 use std::fmt::Write;
 
 use rtether_model::quantity::Duration;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 use super::delay_output;
 use super::text::clean;
-use super::{Member, Sample, Summary, TopicType, by_version};
+use super::{Member, Sample, Summary, TopicJson, TopicType};
 use rtether::characters::is_unseen;
+use rtether::report::document::{self, Members};
 use rtether::report::format::Format;
 use rtether::report::text::{plural, time};
 use rtether::sheet::Sheet;
@@ -20,6 +22,18 @@ pub struct Lines {
     pub format: Format,
     /// The type of the samples.
     pub kind: TopicType,
+}
+
+/// A line for a sample.
+#[derive(Serialize)]
+struct SampleJson<'a> {
+    event: &'static str,
+    time_ns: i64,
+    writer: &'a str,
+    sequence: i64,
+    latency_ns: Option<i64>,
+    state: &'static str,
+    value: Members<&'a str, &'a Member>,
 }
 
 /// Columns before the members, with their names in CSV.
@@ -92,25 +106,18 @@ impl Lines {
 
     fn object(&self, sample: &Sample) -> String {
         let names = self.kind.columns().into_iter();
-        let members = names.zip(&sample.members).filter_map(|(name, member)| {
-            let value = match member {
-                Member::Text(text) => json!(text),
-                Member::Number(number) => json!(number),
-                Member::Tree(tree) => tree.clone(),
-                Member::Absent => return None,
-            };
-            Some((name.to_owned(), value))
-        });
-        let object = json!({
-            "event": "sample",
-            "time_ns": sample.at.as_ns_floor(),
-            "writer": sample.writer,
-            "sequence": sample.sequence,
-            "latency_ns": sample.latency.map(Duration::as_ns_floor),
-            "state": sample.state,
-            "value": members.collect::<Map<String, Value>>(),
-        });
-        format!("{}\n", escaped(&object.to_string()))
+        let members = names.zip(&sample.members).filter(|(_, member)| **member != Member::Absent);
+        let line = SampleJson {
+            event: "sample",
+            time_ns: sample.at.as_ns_floor(),
+            writer: &sample.writer,
+            sequence: sample.sequence,
+            latency_ns: sample.latency.map(Duration::as_ns_floor),
+            state: sample.state,
+            value: Members(members.collect()),
+        };
+        let text = serde_json::to_string(&line).expect("names are text");
+        format!("{}\n", escaped(&text))
     }
 
     fn columns(&self, sample: &Sample) -> String {
@@ -135,7 +142,7 @@ impl Lines {
     /// Returns the summary: a line of text, or a JSON object.
     pub fn summary(&self, summary: &Summary) -> String {
         if self.format.is_json() {
-            return format!("{}\n", object(summary));
+            return document::line(&TopicJson::of(summary));
         }
         let mut text = String::new();
         let does = if summary.is_writer { "written" } else { "received" };
@@ -182,38 +189,6 @@ impl Lines {
         let delays = summary.delays.as_ref();
         line(&text) + &delays.map(delay_output::text).unwrap_or_default()
     }
-}
-
-fn object(summary: &Summary) -> Value {
-    json!({
-        "event": "summary",
-        "schema": "rtether.topic/1",
-        "role": if summary.is_writer { "writer" } else { "reader" },
-        "conclusion": summary.conclusion().word(),
-        "samples": summary.samples,
-        "reliable": (!summary.is_writer).then_some(summary.is_reliable),
-        "lost": summary.lost,
-        "not_owed": summary.not_owed,
-        "missing": summary.missing,
-        "waiting": summary.waiting,
-        "replaced": summary.replaced,
-        "rejected": summary.rejected,
-        "filtered": summary.filtered,
-        "expired": summary.expired,
-        "malformed": summary.malformed,
-        "contradicted": summary.contradicted,
-        "deadlines_missed": summary.deadlines_missed,
-        "impostors": summary.impostors,
-        "other_versions": by_version(&summary.versions),
-        "elsewhere": summary.elsewhere,
-        "crowded": summary.crowded,
-        "matched": summary.matched,
-        "mismatched": summary.mismatched,
-        "acknowledged": summary.is_writer.then_some(summary.is_acknowledged),
-        "unacknowledged": summary.is_writer.then_some(summary.unacknowledged),
-        "delays": summary.delays.as_ref().map(delay_output::json),
-        "ended_early": summary.ended,
-    })
 }
 
 fn plural_u64(count: u64, name: &str) -> String {

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::ros::{Clash, Graph, Interface, Kind, Part as Role};
 use super::spy::Census;
@@ -205,38 +206,111 @@ fn mismatches(text: &mut String, census: &Census) {
     }
 }
 
-/// Returns the graph as a JSON object.
-pub(super) fn json(graph: &Graph) -> Value {
-    let nodes = graph.nodes.iter();
-    let nodes = nodes.map(|(name, participant)| json!({"name": name, "participant": participant}));
-    let interfaces = graph.interfaces.iter().map(|((kind, name), one)| {
-        json!({
-            "kind": kind.name(),
-            "name": name,
-            "types": one.types,
-            "from": one.from,
-            "to": one.to,
-            "hashes": one.hashes,
-            "without_hash": one.without_hash,
-            "in_every_node": one.is_plumbing,
-        })
-    });
-    let clashes = graph.clashes.iter().map(|clash| {
-        json!({
-            "kind": clash.kind.name(),
-            "name": clash.name,
-            "part": part(clash).trim(),
-            "type": clash.type_name,
-            "hashes": clash.hashes,
-        })
-    });
-    let twins = graph.twins.iter();
-    let twins = twins.map(|one| json!({"name": one.name, "participants": one.participants}));
-    json!({
-        "nodes": nodes.collect::<Vec<_>>(),
-        "interfaces": interfaces.collect::<Vec<_>>(),
-        "hash_clashes": clashes.collect::<Vec<_>>(),
-        "nodes_of_one_name": twins.collect::<Vec<_>>(),
-        "malformed": graph.malformed,
-    })
+/// The domain in the words of ROS.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct GraphJson<'a> {
+    /// Nodes, by name.
+    nodes: Vec<NodeJson<'a>>,
+    /// Topics, services and actions, by kind and name.
+    interfaces: Vec<InterfaceJson<'a>>,
+    /// Topics whose endpoints announce different hashes of one type, and read wrong values.
+    hash_clashes: Vec<ClashJson<'a>>,
+    /// Names that several nodes have.
+    nodes_of_one_name: Vec<NameJson<'a>>,
+    /// Samples of `ros_discovery_info` that are not of its type.
+    malformed: u64,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct NodeJson<'a> {
+    /// Its full name.
+    name: &'a str,
+    /// Name and place of its participant.
+    participant: &'a str,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct InterfaceJson<'a> {
+    /// `topic`, `service`, `action`, or `DDS topic` for one outside ROS.
+    kind: &'static str,
+    /// Its name.
+    name: &'a str,
+    /// Its types; more than one does not match.
+    types: &'a BTreeSet<String>,
+    /// Who writes the topic, or calls the service or action: nodes, else participants.
+    from: &'a BTreeSet<String>,
+    /// Who reads the topic, or serves the service or action.
+    to: &'a BTreeSet<String>,
+    /// Hashes of the type; of services those of requests and replies, of actions those of all parts.
+    hashes: &'a BTreeSet<String>,
+    /// Endpoints that announce no hash.
+    without_hash: usize,
+    /// Whether it is one that every node has.
+    in_every_node: bool,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ClashJson<'a> {
+    /// What the endpoints belong to, as in `interfaces`.
+    kind: &'static str,
+    /// Its name; of an action with the member.
+    name: &'a str,
+    /// `requests` or `replies` of a service; else empty.
+    part: &'static str,
+    /// Name of the type.
+    #[serde(rename = "type")]
+    type_name: &'a str,
+    /// Who announces each hash.
+    hashes: &'a BTreeMap<String, BTreeSet<String>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct NameJson<'a> {
+    /// The name.
+    name: &'a str,
+    /// Participants of the nodes.
+    participants: &'a [String],
+}
+
+impl<'a> GraphJson<'a> {
+    pub(super) fn of(graph: &'a Graph) -> Self {
+        let nodes = graph.nodes.iter();
+        let twins = graph.twins.iter();
+        Self {
+            nodes: nodes.map(|(name, participant)| NodeJson { name, participant }).collect(),
+            interfaces: graph.interfaces.iter().map(InterfaceJson::of).collect(),
+            hash_clashes: graph.clashes.iter().map(ClashJson::of).collect(),
+            nodes_of_one_name: twins
+                .map(|one| NameJson { name: &one.name, participants: &one.participants })
+                .collect(),
+            malformed: graph.malformed,
+        }
+    }
+}
+
+impl<'a> InterfaceJson<'a> {
+    fn of(((kind, name), one): (&'a (Kind, String), &'a Interface)) -> Self {
+        Self {
+            kind: kind.name(),
+            name,
+            types: &one.types,
+            from: &one.from,
+            to: &one.to,
+            hashes: &one.hashes,
+            without_hash: one.without_hash,
+            in_every_node: one.is_plumbing,
+        }
+    }
+}
+
+impl<'a> ClashJson<'a> {
+    fn of(clash: &'a Clash) -> Self {
+        Self {
+            kind: clash.kind.name(),
+            name: &clash.name,
+            part: part(clash).trim(),
+            type_name: &clash.type_name,
+            hashes: &clash.hashes,
+        }
+    }
 }

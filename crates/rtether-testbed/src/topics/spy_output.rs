@@ -3,12 +3,14 @@
 use std::fmt::Write;
 
 use rtether_model::quantity::Duration;
-use serde_json::{Map, Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::by_version;
 use super::rates::Rate;
-use super::ros_output;
-use super::spy::{Census, EndpointRow, FailOn};
+use super::ros_output::{self, GraphJson};
+use super::spy::{Census, EndpointRow, FailOn, Pair, ParticipantRow};
+use rtether::report::document::{self, Document, Members};
 use rtether::report::format::{Part, Render};
 use rtether::report::table::{Cell, Rows, Screen, Table};
 use rtether::report::text::{plural, time};
@@ -26,18 +28,6 @@ fn policies(endpoint: &EndpointRow) -> String {
 
 fn thousandths(number: u64) -> String {
     format!("{}.{:03}", number / 1_000, number % 1_000)
-}
-
-/// Returns a rate as a JSON object.
-fn rate_object(rate: Rate) -> Value {
-    json!({
-        "samples": rate.samples,
-        "payload_bytes": rate.octets,
-        "missed": rate.missed,
-        "span_ns": rate.span.as_ns_floor(),
-        "rate_millihertz": rate.samples_per_second_milli(),
-        "rate_bytes_per_second": rate.octets_per_second(),
-    })
 }
 
 const fn role(is_writer: bool) -> &'static str {
@@ -84,7 +74,7 @@ impl Render for Census {
     }
 
     fn json(&self) -> String {
-        json(self)
+        document::text(&SpyJson::of(self))
     }
 }
 
@@ -229,55 +219,179 @@ fn mismatches(text: &mut String, census: &Census) {
     }
 }
 
-/// Returns one JSON document.
-fn json(census: &Census) -> String {
-    let participants = census.participants.iter().map(|one| {
-        json!({
-            "identity": one.prefix,
-            "name": one.name,
-            "vendor": one.vendor,
-            "version": one.version,
-            "address": one.address,
-            "lease_ns": one.lease.map(Duration::as_ns_floor),
-        })
-    });
-    let endpoints = census.endpoints.iter().map(|one| {
+/// Who publishes and subscribes in a domain.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct SpyJson<'a> {
+    /// The domain that was looked at.
+    domain: u16,
+    /// `PASS`, `FAIL` (what `--fail-on` names was found), `NO ANSWER` (nobody else is there),
+    /// `INTERRUPTED` or `NOT MEASURED`; `null` of a manager, which judges nothing.
+    conclusion: Option<Conclusion>,
+    /// The verdict in a sentence; `null` likewise.
+    summary: Option<String>,
+    /// Participants of others.
+    participants: Vec<ParticipantJson<'a>>,
+    /// Their writers and readers, by topic.
+    endpoints: Vec<EndpointJson<'a>>,
+    /// Pairs of one topic that do not match.
+    mismatches: Vec<PairJson<'a>>,
+    /// Whether there are more pairs than were compared or are listed.
+    mismatches_cut: bool,
+    /// With `--ros`: the domain in the words of ROS; else `null`.
+    ros: Option<GraphJson<'a>>,
+    /// Parts of datagrams from addresses that their participant has not announced.
+    impostors: u64,
+    /// Datagrams of versions of RTPS that are not spoken here, by version.
+    other_versions: Members<String, u64>,
+    /// Why it ended before its time, or `null`.
+    ended_early: Option<&'a str>,
+}
+
+impl Document for SpyJson<'_> {
+    const SCHEMA: &'static str = "rtether.spy/1";
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ParticipantJson<'a> {
+    /// Its identity (GUID prefix).
+    identity: &'a str,
+    /// Its name.
+    name: &'a str,
+    /// Vendor of the implementation.
+    vendor: &'a str,
+    /// Version of RTPS.
+    version: &'a str,
+    /// Address where it receives data.
+    address: &'a str,
+    /// How long each announcement is valid; `null` without an end.
+    lease_ns: Option<i64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct EndpointJson<'a> {
+    /// Its identity (GUID).
+    identity: &'a str,
+    /// Name of the topic.
+    topic: &'a str,
+    /// Name of the type.
+    #[serde(rename = "type")]
+    type_name: &'a str,
+    /// `writer` or `reader`.
+    role: &'static str,
+    /// Name and place of its participant.
+    participant: &'a str,
+    /// Policies other than the default, by name.
+    policies: Members<String, &'a str>,
+    /// With `--rates`, of writers: what they sent; else `null`.
+    rate: Option<RateJson>,
+    /// With `--ros`: its node; `null` without one.
+    node: Option<&'a str>,
+    /// Hash of its type, if it announces one, or `null`.
+    type_hash: Option<&'a str>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct RateJson {
+    /// Samples after the first one, at which the time starts.
+    samples: u64,
+    /// Octets of their payloads, encapsulation included.
+    payload_bytes: u64,
+    /// Samples between the first and the last that did not arrive.
+    missed: u64,
+    /// Time that was counted.
+    span_ns: i64,
+    /// Samples per second, in thousandths.
+    rate_millihertz: u64,
+    /// Payload per second.
+    rate_bytes_per_second: u64,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct PairJson<'a> {
+    /// Name of the topic.
+    topic: &'a str,
+    /// Participant of the writer.
+    writer: &'a str,
+    /// Participant of the reader.
+    reader: &'a str,
+    /// Identities of the writer and the reader.
+    identities: &'a [String; 2],
+    /// Why they do not match.
+    reason: String,
+}
+
+impl<'a> SpyJson<'a> {
+    fn of(census: &'a Census) -> Self {
+        let endpoints = census.endpoints.iter();
+        Self {
+            domain: census.domain,
+            conclusion: census.conclusion(),
+            summary: summary(census),
+            participants: census.participants.iter().map(ParticipantJson::of).collect(),
+            endpoints: endpoints.map(|one| EndpointJson::of(census, one)).collect(),
+            mismatches: census.apart.iter().map(PairJson::of).collect(),
+            mismatches_cut: census.is_cut,
+            ros: census.ros.as_ref().map(GraphJson::of),
+            impostors: census.impostors,
+            other_versions: by_version(&census.versions),
+            ended_early: census.ended.as_deref(),
+        }
+    }
+}
+
+impl<'a> ParticipantJson<'a> {
+    fn of(one: &'a ParticipantRow) -> Self {
+        Self {
+            identity: &one.prefix,
+            name: &one.name,
+            vendor: &one.vendor,
+            version: &one.version,
+            address: &one.address,
+            lease_ns: one.lease.map(Duration::as_ns_floor),
+        }
+    }
+}
+
+impl<'a> EndpointJson<'a> {
+    fn of(census: &'a Census, one: &'a EndpointRow) -> Self {
         let policies = one.policies.iter();
-        let policies = policies.map(|(name, value)| (name.replace([' ', '-'], "_"), json!(value)));
-        json!({
-            "identity": one.guid,
-            "topic": one.topic,
-            "type": one.type_name,
-            "role": role(one.is_writer),
-            "participant": one.who,
-            "policies": policies.collect::<Map<String, Value>>(),
-            "rate": one.rate.map(rate_object),
-            "node": census.ros.as_ref().and_then(|graph| graph.owners.get(&one.guid)),
-            "type_hash": one.seen.hash,
-        })
-    });
-    let apart = census.apart.iter().map(|pair| {
-        json!({
-            "topic": pair.topic,
-            "writer": pair.writer,
-            "reader": pair.reader,
-            "identities": pair.identities,
-            "reason": pair.reason.to_string(),
-        })
-    });
-    let document = json!({
-        "schema": "rtether.spy/1",
-        "domain": census.domain,
-        "conclusion": census.conclusion().map(Conclusion::word),
-        "summary": summary(census),
-        "participants": participants.collect::<Vec<_>>(),
-        "endpoints": endpoints.collect::<Vec<_>>(),
-        "mismatches": apart.collect::<Vec<_>>(),
-        "mismatches_cut": census.is_cut,
-        "ros": census.ros.as_ref().map(ros_output::json),
-        "impostors": census.impostors,
-        "other_versions": by_version(&census.versions),
-        "ended_early": census.ended,
-    });
-    format!("{document:#}\n")
+        let policies = policies.map(|(name, value)| (name.replace([' ', '-'], "_"), &**value));
+        let graph = census.ros.as_ref();
+        Self {
+            identity: &one.guid,
+            topic: &one.topic,
+            type_name: &one.type_name,
+            role: role(one.is_writer),
+            participant: &one.who,
+            policies: Members(policies.collect()),
+            rate: one.rate.map(RateJson::of),
+            node: graph.and_then(|graph| graph.owners.get(&one.guid)).map(String::as_str),
+            type_hash: one.seen.hash.as_deref(),
+        }
+    }
+}
+
+impl RateJson {
+    fn of(rate: Rate) -> Self {
+        Self {
+            samples: rate.samples,
+            payload_bytes: rate.octets,
+            missed: rate.missed,
+            span_ns: rate.span.as_ns_floor(),
+            rate_millihertz: rate.samples_per_second_milli(),
+            rate_bytes_per_second: rate.octets_per_second(),
+        }
+    }
+}
+
+impl<'a> PairJson<'a> {
+    fn of(pair: &'a Pair) -> Self {
+        Self {
+            topic: &pair.topic,
+            writer: &pair.writer,
+            reader: &pair.reader,
+            identities: &pair.identities,
+            reason: pair.reason.to_string(),
+        }
+    }
 }

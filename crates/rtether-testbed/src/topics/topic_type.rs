@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rtether_rtps::cdr::Data;
 use rtether_rtps::dynamic::Structure;
 use rtether_rtps::types::{Octets, Ping, ShapeType};
+use serde::Serialize;
 
 use super::text::clean;
 
@@ -48,7 +49,8 @@ impl TopicType {
 }
 
 /// A member of a value for display; of octets only their number.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
 pub enum Member {
     /// A text, fit for a terminal.
     Text(String),

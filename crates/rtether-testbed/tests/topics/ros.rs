@@ -11,7 +11,7 @@ use rtether_rtps::guid::Guid;
 use rtether_rtps::qos::{Durability, Qos, Reliability};
 use rtether_testbed::topics::ros::Kind;
 use rtether_testbed::topics::{Census, FailOn, SpyOptions, spy};
-use serde_json::Value;
+use rtether_testkit::read_document;
 
 use crate::topics::{Other, domain, participant};
 
@@ -124,7 +124,7 @@ fn nodes_hashes_and_mismatches_are_shown() {
     ] {
         assert!(text.contains(words), "{words}\n{text}");
     }
-    let json: Value = serde_json::from_str(&census.json()).expect("JSON");
+    let json = read_document(&census.json());
     assert_eq!(json["ros"]["nodes"][0]["name"], "/talker");
     assert_eq!(json["ros"]["hash_clashes"][0]["type"], "std_msgs/msg/String");
 }

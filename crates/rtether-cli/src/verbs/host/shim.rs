@@ -17,7 +17,6 @@ use rtether_testbed::shim::runtime_files::{RUNTIME, RuntimeFiles, RuntimeFilesEr
 use rtether_testbed::shim::service::{self, Options, ServiceError};
 use rtether_testbed::shim::watchdog::{Outcome, watch};
 use rtether_testbed::shim::{ShimError, is_wrong_input, prepare};
-use serde_json::json;
 
 use crate::exit::Exit;
 use crate::format::FormatArgs;
@@ -214,19 +213,11 @@ fn dry_run(arguments: &UpArgs, loaded: Loaded) -> Result<Exit, Exit> {
     let Some(config) = &loaded.config else {
         return Err(Exit::WrongInput);
     };
-    let device = &arguments.device.device;
-    let commands = prepare(device, config.backend, &config.settings);
-    let backend = config.backend.name();
+    let (device, backend) = (&arguments.device.device, config.backend);
+    let commands = prepare(device, backend, &config.settings);
     let commands = commands.map_err(|error| refuse_shim(&error, loaded, arguments))?;
     let text = if arguments.format.format().is_json() {
-        let document = json!({
-            "schema": "rtether.shim-plan/1",
-            "device": device,
-            "backend": backend,
-            "up": commands.up,
-            "down": commands.down,
-        });
-        format!("{document:#}\n")
+        commands.json(device, backend)
     } else {
         format!("# up\n{}\n# down\n{}\n", commands.up.join("\n"), commands.down.join("\n"))
     };

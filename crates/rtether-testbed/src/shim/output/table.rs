@@ -2,13 +2,15 @@
 
 use std::fmt::Write;
 
+use rtether::report::document;
 use rtether::report::format::{Part, Render};
 use rtether::report::table::{Cell, Screen, Table};
 use rtether_live::shim::{QueueStatus, SmootherStatus, Status, Traffic};
 use rtether_model::quantity::Duration;
 
 use super::{
-    NOT_REAL_TIME, Report, detector_name, direction_name, json, malformed, mode_name, signal_name,
+    NOT_REAL_TIME, Report, ShimJson, detector_name, direction_name, malformed, mode_name,
+    signal_name,
 };
 
 impl Render for Report {
@@ -28,7 +30,7 @@ impl Render for Report {
     }
 
     fn json(&self) -> String {
-        json(self)
+        document::text(&ShimJson::of(self))
     }
 }
 

@@ -5,12 +5,16 @@ use rtether::report::format::{Format, Render};
 use rtether::report::table::Screen;
 use std::collections::{BTreeMap, BTreeSet};
 
-use rtether_live::shim::{Backend, Directions, Drops, Waited};
-use rtether_model::quantity::{Bytes, Instant};
+use rtether_live::shim::{
+    Backend, Directions, Drops, ProbeStatus, QueueStatus, SmootherStatus, Traffic, Waited,
+};
+use rtether_model::quantity::{Bytes, Duration, Instant};
 use rtether_model::smoother::{Adaptive, Config};
 use rtether_proto::endnode::{MalformedCounters, parse};
 use rtether_proto::probe::PathCounters;
 use rtether_proto::smoother::{Class, Smoother};
+use rtether_testkit::read_document;
+use serde_json::{Value, json};
 
 use super::*;
 
@@ -82,7 +86,7 @@ fn report() -> Report {
 
 #[test]
 fn json_holds_every_counter() {
-    let document: Value = serde_json::from_str(&json(&report())).expect("JSON");
+    let document = read_document(&report().json());
     for (path, value) in [
         ("/schema", json!("rtether.shim/1")),
         ("/device", json!("eth\"0")),
@@ -196,7 +200,7 @@ fn a_kernel_that_does_not_tell_waits_has_none() {
     let page = metrics(&report);
     read(&page);
     assert!(!page.contains("queue_wait") && !page.contains("smoother_"), "{page}");
-    let document: Value = serde_json::from_str(&json(&report)).expect("JSON");
+    let document = read_document(&report.json());
     assert_eq!(document["queues"][0]["wait_max_ns"], Value::Null);
     assert_eq!(document["smoother"], Value::Null);
 }

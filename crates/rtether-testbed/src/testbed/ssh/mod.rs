@@ -31,7 +31,7 @@ pub use super::host_report::{Basis, HostClock, HostReport};
 #[doc(hidden)]
 pub use heard::{Heard, heard};
 pub use hosts::{Deployment, Remote};
-pub(super) use output::{json, leave_open, lines};
+pub(super) use output::{HostJson, json, leave_open, lines};
 
 /// The command-line verb that runs an agent.
 pub const VERB: &str = "live-agent";

@@ -2,7 +2,8 @@
 
 use rtether_model::flow::Flow;
 use rtether_model::wire::Encapsulation;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::clocks::EXCHANGES;
 use super::{Basis, HostClock, HostReport};
@@ -68,35 +69,80 @@ fn seconds(ns: i64) -> String {
     format!("{sign}{whole}.{rest:09} s")
 }
 
-/// The same for JSON.
-pub(in crate::testbed) fn json(scenario: &Scenario, measured: &Measured) -> Value {
-    let host = |host: &HostReport| {
-        let [ip, mac] = &host.addresses;
-        json!({
-            "node": scenario.network.node(host.node).name,
-            "target": host.target,
-            "device": host.device,
-            "ip": ip,
-            "mac": mac,
-            "clock": host.clock.map(clock),
-        })
-    };
-    measured.hosts.iter().map(host).collect()
+/// A host that takes part.
+#[derive(Serialize, JsonSchema)]
+pub(in crate::testbed) struct HostJson<'a> {
+    /// The station that it plays.
+    node: &'a str,
+    /// Its name for ssh.
+    target: &'a str,
+    /// Its device.
+    device: &'a str,
+    /// IP address of the device.
+    ip: &'a str,
+    /// Ethernet address of the device.
+    mac: &'a str,
+    /// Its clock; `null` for a host that fell out.
+    clock: Option<ClockJson>,
 }
 
-fn clock(clock: HostClock) -> Value {
-    match clock {
-        HostClock::Same => json!({ "same": true }),
-        HostClock::Apart { offset_ns, uncertainty, moved, basis } => json!({
-            "same": false,
-            "offset_ns": offset_ns,
-            "uncertainty_ns": uncertainty.as_ns_floor(),
-            "moved_ns": moved.as_ns_floor(),
-            "basis": match basis {
-                Basis::Exchanges => "exchanges",
-                Basis::Synchronized => "synchronized",
-            },
-        }),
+#[derive(Serialize, JsonSchema)]
+struct ClockJson {
+    /// Whether it is that of the coordinator.
+    same: bool,
+    #[serde(flatten)]
+    apart: Option<ApartJson>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ApartJson {
+    /// How far it is ahead of that of the coordinator, at the start of the run.
+    offset_ns: i64,
+    /// Largest error of the offset.
+    uncertainty_ns: i64,
+    /// How much the offset changed during the run.
+    moved_ns: i64,
+    /// How the offset was found: `exchanges` over the connection, or `synchronized` clocks.
+    basis: &'static str,
+}
+
+/// Returns the hosts as documents have them.
+pub(in crate::testbed) fn json<'a>(
+    scenario: &'a Scenario,
+    measured: &'a Measured,
+) -> Vec<HostJson<'a>> {
+    measured.hosts.iter().map(|host| HostJson::of(scenario, host)).collect()
+}
+
+impl<'a> HostJson<'a> {
+    fn of(scenario: &'a Scenario, host: &'a HostReport) -> Self {
+        let [ip, mac] = &host.addresses;
+        Self {
+            node: &scenario.network.node(host.node).name,
+            target: &host.target,
+            device: &host.device,
+            ip,
+            mac,
+            clock: host.clock.map(ClockJson::of),
+        }
+    }
+}
+
+impl ClockJson {
+    fn of(clock: HostClock) -> Self {
+        let apart = match clock {
+            HostClock::Same => None,
+            HostClock::Apart { offset_ns, uncertainty, moved, basis } => Some(ApartJson {
+                offset_ns,
+                uncertainty_ns: uncertainty.as_ns_floor(),
+                moved_ns: moved.as_ns_floor(),
+                basis: match basis {
+                    Basis::Exchanges => "exchanges",
+                    Basis::Synchronized => "synchronized",
+                },
+            }),
+        };
+        Self { same: apart.is_none(), apart }
     }
 }
 
