@@ -23,9 +23,9 @@ pub(crate) struct CompareJson<'a> {
     version: &'static str,
     /// Title of the scenario.
     scenario: &'a str,
-    /// Whether Ctrl-C ended it.
+    /// Whether a signal ended it early.
     partial: bool,
-    /// Streams that are judged.
+    /// Streams with a deadline, which are judged.
     streams_with_deadline: usize,
     conclusion: Conclusion,
     /// Under which schemes all streams are in time, and proved, in words.
@@ -40,37 +40,39 @@ impl Document for CompareJson<'_> {
 
 #[derive(Serialize, JsonSchema)]
 struct SchemeJson<'a> {
-    /// Its name.
+    /// Its name, as in a scenario.
     access: &'static str,
     /// Why it cannot be simulated, or `null`.
     obstacle: Option<&'a str>,
     /// Streams whose packets all met their deadline.
     streams_in_time: usize,
-    /// Streams whose bound does.
+    /// Streams whose proved bound is within their deadline.
     streams_proved: usize,
-    /// Largest latency of real-time packets, from the release.
+    /// Largest latency of packets of real-time streams, from the release.
     worst_ns: Option<Ns>,
     /// Their mean latency.
     mean_ns: Option<Ns>,
-    /// Largest difference between the latencies of two packets of a stream.
+    /// Largest difference between the latencies of two packets of a real-time stream.
     jitter_ns: Option<Ns>,
-    /// Payload of files and floods.
+    /// Payload of files and floods that arrived per second.
     bulk_bps: u64,
     /// Packets lost, over all runs.
     lost: u64,
     /// Control frames sent, over all runs.
     control_frames: u64,
-    /// Share of the time of the busiest medium that control frames take.
+    /// Share of the time of the busiest medium, or direction of a link, that control frames take.
     control_share: f64,
-    /// Share that all frames take.
+    /// Share of the same time that all frames take, control frames included.
     utilization: f64,
-    /// A short run without a fault.
+    /// A short run without a fault, for comparison with the next two; `null` if the scheme has no
+    /// station that it depends on.
     without_fault: Option<FaultJson>,
-    /// The same with a lost control frame; `null` if the scheme has none.
+    /// The worst of such runs in each of which one control frame is lost; `null` if it sends none.
     after_loss: Option<FaultJson>,
-    /// The same with dead stations; `null` if the scheme needs none.
+    /// Such a run in which the master of each medium, or else the first member, is silent from the
+    /// middle on.
     after_death: Option<FaultJson>,
-    /// Stations that die in it.
+    /// Names of these silent stations.
     dead: &'a [String],
     /// Each flow and listener.
     streams: Vec<StreamJson<'a>>,
@@ -78,11 +80,13 @@ struct SchemeJson<'a> {
 
 #[derive(Serialize, JsonSchema)]
 struct FaultJson {
-    /// Largest latency of real-time packets that arrived.
+    /// Largest latency of packets of real-time streams that arrived.
     worst_ns: Ns,
-    /// Packets missed beyond the run without a fault.
+    /// Packets that missed their deadline, or were lost where there is none; after a fault, those
+    /// beyond the run without it. Streams to and from silent stations do not count.
     missed: u64,
-    /// The longest time beyond the period in which a listener of a periodic stream got nothing.
+    /// Longest time beyond its period in which a listener of a periodic real-time stream got nothing;
+    /// `null` if there is no such stream.
     silence_ns: Option<Ns>,
 }
 
@@ -94,10 +98,10 @@ struct StreamJson<'a> {
     listener: &'a str,
     /// Deadline of the flow.
     deadline_ns: Option<Ns>,
-    /// Whether all packets met it; `null` without one, and if no packet arrived and none is late or
-    /// lost.
+    /// Whether all packets met it; `null` without a deadline, and if no packet arrived, was late or
+    /// was lost.
     in_time: Option<bool>,
-    /// Packets that arrived.
+    /// Packets that arrived, over all runs.
     arrived: u64,
     /// Packets that arrived after their deadline, or had not arrived by then.
     late: u64,
@@ -111,7 +115,7 @@ struct StreamJson<'a> {
     jitter_ns: Option<Ns>,
     /// Proved bound.
     bound_ns: Option<Ns>,
-    /// Payload delivered.
+    /// Payload that arrived per second.
     rate_bps: u64,
 }
 

@@ -18,11 +18,11 @@ pub(crate) struct FailuresJson<'a> {
     version: &'static str,
     /// Title of the scenario.
     scenario: &'a str,
-    /// Whether Ctrl-C ended it, so that failures are missing.
+    /// Whether a signal ended it early, so that failures are missing.
     partial: bool,
     /// What fails: `links`, `trunks`, `switches` or `both`.
     fail: &'static str,
-    /// The stated time of recovery, or `null`.
+    /// The time of recovery that `--recovery` states, or `null`.
     recovery_ns: Option<Ns>,
     /// The result in words.
     summary: String,
@@ -41,39 +41,40 @@ impl Document for FailuresJson<'_> {
 
 #[derive(Serialize, JsonSchema)]
 struct RowJson<'a> {
-    /// Name of what failed, `sw1:2 - sw2:1` or `sw1`, or `null`.
+    /// Name of what failed, such as `sw1:2 - sw2:1` or `sw1`; `null` if nothing did.
     failure: Option<&'a str>,
-    /// `link`, `switch`, `hub` or `none`.
+    /// What that is: `link`, `switch`, `hub` or `none`.
     kind: &'static str,
     /// Links on standby that were put into use.
     takes_over: &'a [String],
-    /// Streams without a way.
+    /// Streams that have no way.
     cut_off: Vec<NameJson<'a>>,
-    /// Number of streams on another way.
+    /// Number of streams that take another way than without the failure.
     rerouted: usize,
     /// Number of streams with late packets.
     late: usize,
-    /// Number of streams with lost packets.
+    /// Number of streams with lost packets, among those without late ones.
     lost: usize,
-    /// Number of late sums of delays; `null` without such a requirement.
+    /// Number of sums of delays that are late; `null` if none is required.
     late_sums: Option<usize>,
-    /// Streams that are proved only without the failure.
+    /// Streams that are proved without the failure and still have a way, but are proved no more.
     no_longer_proved: Vec<NameJson<'a>>,
-    /// Number of streams that are worse in the sense of `rtether.diff/1`.
+    /// Number of streams that are worse than without the failure, as `rtether diff` judges.
     worse: usize,
-    /// Streams that do not survive the recovery.
+    /// With `--recovery`, streams that do not survive it: they lose more packets than are accepted, or
+    /// it takes longer than their deadline or period.
     interrupted: Vec<InterruptedJson<'a>>,
-    /// The stream that is worst.
+    /// The stream that is worst: the first that is cut off, else by verdict and use of its deadline.
     worst: Option<WorstJson<'a>>,
     conclusion: Conclusion,
-    /// What a row rests on in which all requirements hold: `proved`, `held` (seen, not proved) if
-    /// that is all that can be said of one stream, or `unjudged`; `null` otherwise.
+    /// If all requirements hold, what that rests on: `proved`, `held` (at least one stream was only
+    /// seen to hold) or `unjudged` (nothing is required); `null` otherwise.
     basis: Option<&'static str>,
     /// Number of streams and sums that are proved.
     proved: usize,
-    /// Number of those that were only seen to hold.
+    /// Number of streams and sums that were only seen to hold.
     held: usize,
-    /// Packets in which they did.
+    /// Packets of these that were delivered.
     held_packets: u64,
 }
 
@@ -89,7 +90,8 @@ struct NameJson<'a> {
 struct InterruptedJson<'a> {
     #[serde(flatten)]
     name: NameJson<'a>,
-    /// The most packets that are lost in it; `null` if nothing limits them.
+    /// The most packets that are released during the recovery, and lost; `null` if nothing limits
+    /// them.
     packets: Option<u64>,
 }
 
@@ -97,9 +99,9 @@ struct InterruptedJson<'a> {
 struct WorstJson<'a> {
     #[serde(flatten)]
     name: NameJson<'a>,
-    /// `cut-off`, or the word of a basis.
+    /// `cut-off`, or what its verdict rests on, as the `basis` of a flow of `rtether.result/1`.
     verdict: &'static str,
-    /// Its margin.
+    /// Least distance to a requirement; negative if it failed.
     margin_ns: Option<Ns>,
 }
 

@@ -268,41 +268,43 @@ fn oddities(measurement: &Measurement) -> Vec<(&'static str, u64)> {
 /// Round trips to a host.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct PingJson<'a> {
-    /// What was measured.
+    /// Where the requests went.
     target: &'a str,
-    /// The way.
+    /// What carried them: `udp`, `raw`, `xdp`, `icmp`, `cndep`, `tcp` or `rtps`.
     via: &'a str,
     /// The command of CNDEP, such as `GET 3`, or `null`.
     command: Option<&'a str>,
-    /// Octets of a payload.
+    /// Octets of the payload of a request.
     payload_bytes: usize,
     conclusion: Conclusion,
     /// The verdict in a sentence.
     summary: String,
-    /// All round trips; `null` without any.
+    /// All round trips within the timeout; `null` without any.
     all: Option<StatisticsJson>,
-    /// Those that no stall touched.
+    /// Those of them that no stall of this host touched; `null` without any.
     without_stalls: Option<StatisticsJson>,
-    /// Those of each series.
+    /// Those of each series; `null` for a series without any.
     series: Vec<Option<StatisticsJson>>,
     /// Standard deviations over all series; `null` without round trips.
     combined: Option<CombinedJson>,
-    /// `sent`, `answered`, `lost`, and what is zero in a healthy measurement: `late`, `duplicates`,
-    /// `reordered`, `unknown`, `skipped`, and others of the protocol.
+    /// Requests `sent`, `answered` and `lost`, and what is zero in a healthy measurement: replies that
+    /// were `late` (after the timeout), `duplicates`, `reordered` (overtaken by a later one) or
+    /// `unknown` (to no request), requests `skipped` because this host was late, and others of the
+    /// protocol.
     counters: Members<&'static str, u64>,
-    /// How many round trips miss the deadline; `null` without one.
+    /// How many requests miss the deadline; `null` without one.
     misses: Option<MissesJson>,
-    /// How far the mean has settled; `null` with few samples.
+    /// How far the mean has settled; `null` with fewer than 100 round trips.
     settling: Option<SettlingJson>,
-    /// The largest round trips far from the others, in the order of time.
+    /// Round trips far from the others: more than three interquartile ranges above the third quartile.
     outliers: Vec<OutlierJson>,
     /// Stalls of this host.
     stalls: split::StallsJson,
-    /// Parts by kernel time stamps; `null` unless asked for.
+    /// With `--stamps`: parts of the round trip by time stamps of the kernel; else `null`.
     decomposition: Option<split::PartsJson>,
-    /// Delays of both directions; `null` unless asked for.
+    /// With `--one-way`: delays of both directions; else `null`.
     one_way: Option<split::OneWayJson>,
-    /// Parts by the method of Valentim; `null` unless asked for.
+    /// With `--valentim`: parts of half a round trip by the method of Valentim; else `null`.
     valentim: Option<split::ValentimJson>,
     /// Why it ended before its time, or `null`.
     ended_early: Option<&'a str>,
@@ -314,7 +316,7 @@ impl Document for PingJson<'_> {
 
 #[derive(Serialize, JsonSchema)]
 struct StatisticsJson {
-    /// How many there are.
+    /// Number of round trips.
     count: u64,
     /// The least.
     min_ns: f64,
@@ -330,11 +332,11 @@ struct StatisticsJson {
     p99_9_ns: f64,
     /// The largest.
     max_ns: f64,
-    /// Standard deviation.
+    /// Standard deviation of the sample, with the number less one as divisor.
     standard_deviation_ns: f64,
-    /// The same with the number instead of one less, as iputils.
+    /// The same with the number as divisor, as `ping` of iputils shows it.
     mdev_ns: f64,
-    /// Mean deviation from the mean.
+    /// Mean distance from the mean.
     mean_deviation_ns: f64,
 }
 
@@ -359,9 +361,9 @@ impl StatisticsJson {
 
 #[derive(Serialize, JsonSchema)]
 struct CombinedJson {
-    /// Within the series.
+    /// Within the series: root of the mean of their variances.
     pooled_within_ns: f64,
-    /// Of all round trips about their common mean.
+    /// Of all round trips about their common mean, so with what differs between the series.
     total_ns: f64,
 }
 
@@ -369,33 +371,34 @@ struct CombinedJson {
 struct MissesJson {
     /// The deadline.
     deadline_ns: Option<f64>,
-    /// Round trips that took longer, and requests without an answer.
+    /// Requests whose round trip took longer, or that got no answer.
     misses: u64,
-    /// Requests whose answer was due.
+    /// Requests that were answered or lost.
     due: u64,
-    /// Lower end of the 95 % interval of their ratio; `null` without enough.
+    /// Lower end of the 95 % interval of the ratio of these; `null` if requests are too few, or depend
+    /// on each other for too long.
     ratio_low: Option<f64>,
-    /// Upper end.
+    /// Upper end; `null` likewise.
     ratio_high: Option<f64>,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct SettlingJson {
-    /// Half of the 95 % interval of the mean.
+    /// Half of the 95 % interval of the mean; `null` if round trips depend on each other for too long.
     half_interval_ns: Option<f64>,
-    /// How many samples were enough for 1 % of the mean.
+    /// Number of round trips with which it would be 1 % of the mean; `null` likewise.
     enough: Option<u64>,
-    /// Means of the first samples.
+    /// Means of the first 10, 20, 50, 100 and so on.
     means: Vec<FirstJson>,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct FirstJson {
-    /// How many samples.
+    /// Number of round trips.
     count: usize,
     /// Their mean.
     mean_ns: f64,
-    /// How far it is from that of all, as a part of that.
+    /// Its distance from the mean of all, as a part of that.
     apart: f64,
 }
 
@@ -407,9 +410,10 @@ struct OutlierJson {
     at_ns: f64,
     /// How long it took.
     round_trip_ns: f64,
-    /// For how many it stands that followed without a pause.
+    /// Number of round trips for which it stands: itself and those far from the others that followed
+    /// without a pause.
     count: u32,
-    /// Whether a stall touched it.
+    /// Whether a stall of this host touched it.
     is_hit_by_stall: bool,
 }
 

@@ -68,14 +68,15 @@ fn share(part: Duration, whole: Duration) -> String {
 /// The result of Valentim's method.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct ValentimJson {
-    /// Mean round trip.
+    /// Mean round trip over the network, without stalls.
     round_trip_mean_ns: f64,
-    /// Mean over loopback.
+    /// Mean round trip over loopback, without stalls.
     loopback_mean_ns: f64,
     /// Rate of the wire.
     rate_bps: u64,
-    /// `sut_ns`, `nut_ns`, `htx_ns`, `dtx_ns`, `ndt_ns` and `sdt_ns`; `null` if the figures
-    /// contradict each other.
+    /// Stack and network card of the sender (`sut_ns`, `nut_ns`), headers and payload on the wire
+    /// (`htx_ns`, `dtx_ns`), network card and stack of the receiver (`ndt_ns`, `sdt_ns`); `null` if the
+    /// figures contradict each other.
     parts: Option<Members<String, f64>>,
     /// What contradicts, or `null`.
     contradiction: Option<String>,
@@ -183,9 +184,9 @@ fn directions(measurement: &Measurement, clocks: Clocks, all: &mut Vec<Part>) {
 /// Parts by kernel time stamps.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct PartsJson {
-    /// Round trips that have them all.
+    /// Round trips with the most common set of stamps, which are split.
     round_trips: usize,
-    /// Those left out.
+    /// Round trips with other stamps, or none.
     left_out: u64,
     /// Each part, then the round trip.
     parts: Vec<FewJson>,
@@ -205,7 +206,7 @@ impl PartsJson {
 /// Delays of both directions.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct OneWayJson {
-    /// How far they may be off.
+    /// How far they may be off because of the clocks; 0 if both ends have one.
     clock_error_ns: f64,
     /// Each direction.
     directions: Vec<FewJson>,
@@ -227,7 +228,7 @@ impl OneWayJson {
 
 #[derive(Serialize, JsonSchema)]
 struct FewJson {
-    /// Its name.
+    /// Name of the part or direction.
     name: &'static str,
     /// The least.
     min_ns: f64,
