@@ -7,7 +7,7 @@
 use std::process::Command;
 use std::time::Duration;
 
-use rtether_testkit::{Ended, Finish, Folder, Run, signal, until_says};
+use rtether_testkit::{Ended, Finish, Folder, Run, read_document, signal, until_says};
 
 /// `f` alone takes 18.24 us; behind a frame of another talker, 28.32 us.
 const SCENARIO: &str = "rtether: 1
@@ -53,10 +53,6 @@ impl Plant {
     fn line(&self, line: &str) -> Ended {
         self.run(&line.split(' ').collect::<Vec<_>>())
     }
-}
-
-fn json(text: &str) -> serde_json::Value {
-    serde_json::from_str(text).unwrap()
 }
 
 #[test]
@@ -195,7 +191,7 @@ fn what_would_help_helps_when_it_is_pasted() {
     let bound_of = |file: &str, edit: Option<&str>| {
         let edit = edit.map_or_else(Vec::new, |edit| vec!["--set", edit]);
         let Ended { out, err, .. } = plant.run(&[&["bound", file, "--json"], &edit[..]].concat());
-        let document = json(&out);
+        let document = read_document(&out);
         let streams = document["streams"].as_array().unwrap().clone();
         let proved = streams.iter().filter(|stream| stream["verdict"] == "ok");
         (streams.clone(), proved.count(), err)
@@ -203,7 +199,7 @@ fn what_would_help_helps_when_it_is_pasted() {
     plant.write("generated.yaml", GENERATED);
     for (file, flow) in [("plant.yaml", "f"), ("generated.yaml", "bay02.ct3 > busbar")] {
         let Ended { code, out, err, .. } = plant.run(&["check", file, "--json"]);
-        let help = &json(&out)["help"];
+        let help = &read_document(&out)["help"];
         assert_eq!((code, &help["flow"]), (Some(0), &flow.into()), "{err}");
         let pasted = |edit| bound_of(file, edit);
         let is_it = |stream: &&serde_json::Value| {
@@ -263,7 +259,7 @@ flows:
 run: { for: 1 s, warmup: 0 s, seeds: 1 }
 ";
     let plant = Plant::new("found", text);
-    let helped = |line: &str| json(&plant.line(line).out)["help"]["flow"].clone();
+    let helped = |line: &str| read_document(&plant.line(line).out)["help"]["flow"].clone();
     assert_eq!(helped("check plant.yaml --json"), "f");
     assert_eq!(helped("check plant.yaml --json --adversarial 400"), "g");
 }
@@ -317,7 +313,7 @@ run: { for: 10 ms }
         let Ended { code, out, err, .. } =
             plant.run(&["why", "plant.yaml", "f", "--packet", which, "--json"]);
         assert_eq!((code, err.as_str()), (Some(0), ""));
-        let why: serde_json::Value = serde_json::from_str(&out).unwrap();
+        let why = read_document(&out);
         assert_eq!(why["latency_ns"], 23_320);
         let hops = why["hops"].as_array().unwrap();
         let parts: Vec<_> =
@@ -355,7 +351,7 @@ run: { for: 10 ms, warmup: 1 ms }
     let plant = Plant::new("why-bound", &text);
     let Ended { code, out, err, .. } = plant.line("why plant.yaml f --bound --json");
     assert_eq!((code, err.as_str()), (Some(0), ""));
-    let why = json(&out);
+    let why = read_document(&out);
     assert_eq!((&why["is_bound"], &why["latency_ns"]), (&true.into(), &28_320.into()));
     let hops = why["hops"].as_array().unwrap();
     let parts: Vec<_> = hops.iter().map(|hop| (&hop["place"], &hop["ns"])).collect();
@@ -377,7 +373,7 @@ run: { for: 10 ms, warmup: 1 ms }
         check.extend(["--set", edit.as_str().unwrap()]);
     }
     let Ended { code, out, .. } = plant.run(&check);
-    let checked = json(&out);
+    let checked = read_document(&out);
     let stream = &checked["flows"][1];
     assert_eq!((code, &stream["sim"]["max_ns"]), (Some(1), &28_320.into()));
     let Ended { code, out, .. } = plant.line("why plant.yaml f --bound --svg f.svg");
@@ -520,7 +516,7 @@ fn single_failures_are_told_in_every_form() {
     assert!(rows[3].starts_with("c - sw:3,link,,0,0,"), "{out}");
     let rows = fail("links", &["--format", "ndjson"]).out;
     assert_eq!(rows.lines().count(), 4);
-    assert_eq!(json(rows.lines().nth(1).unwrap())["cut_off_streams"], 1);
+    assert_eq!(read_document(rows.lines().nth(1).unwrap())["cut_off_streams"], 1);
     let ended = fail("switches", &["--json", "--recovery", "5 ms"]);
     let document = ended.exits(1).json();
     assert_eq!(document["schema"], "rtether.failures/1");

@@ -7,6 +7,7 @@ use rtether::report::table::Screen;
 use rtether::run::{Progress, simulate_seed};
 use rtether::scenario::{Override, Scenario, load, load_with};
 use rtether::trace::CaptureLog;
+use rtether_testkit::read_document;
 
 const PLAN: &str = "
 rtether: 1
@@ -92,7 +93,7 @@ fn formats() {
     let compared = against(&plan(), &seen(PLAN, &["flows.setpoint.period=4 ms"]));
     assert!(compared.deviates());
     assert_eq!(compared.summary(), "FAIL. 5 of 6 planned flows match, 1 slower");
-    let json: serde_json::Value = serde_json::from_str(&compared.json()).expect("JSON");
+    let json = read_document(&compared.json());
     assert_eq!(json["schema"], "rtether.against/1");
     assert_eq!(json["flows"][0]["deviations"][0], "slower");
     assert_eq!(json["flows"][0]["planned"]["time_ns"], 2_000_000);

@@ -11,6 +11,7 @@ use rtether::report::table::Screen;
 use rtether::scenario::{self, Override, Scenario, Source};
 use rtether_bounds::Methods;
 use rtether_model::quantity::Duration;
+use rtether_testkit::read_document;
 
 fn table(answer: &impl Render) -> String {
     answer.render(Format::Table, Screen::default())
@@ -335,7 +336,7 @@ fn parts_of_deadlines_by_hand() {
         let analysis = bound::analyze(&scenario);
         let bounds = Bounds { scenario: &scenario, analysis: &analysis };
         let json = bounds.render(Format::Json, Screen::default());
-        let document: serde_json::Value = serde_json::from_str(&json).unwrap();
+        let document = read_document(&json);
         [0, 1].map(|stream| {
             let hops = document["streams"][stream]["hops"].as_array().unwrap();
             let parts = hops.iter().map(|hop| hop["local_deadline_ns"].as_f64());

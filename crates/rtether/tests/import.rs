@@ -8,6 +8,7 @@ use rtether::import::{Class, File, Imported, Options, Plan, import, import_all};
 use rtether::report::format::Render;
 use rtether::scenario::{Scenario, load, render};
 use rtether::verdict::Conclusion;
+use rtether_testkit::read_document;
 
 fn read(path: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -110,7 +111,7 @@ fn events_that_would_overload_are_assumed_to_be_rarer() {
 fn json_holds_all() {
     let plan = plan(&read("docs/guides/bay.scd"));
     let imported = Imported { file: "bay.scd", plan: &plan };
-    let json: serde_json::Value = serde_json::from_str(&imported.json()).expect("JSON");
+    let json = read_document(&imported.json());
     assert_eq!(json["schema"], "rtether.import/1");
     assert_eq!(json["scenario"], plan.scenario);
     assert_eq!(json["counts"]["goose_blocks"], 3);

@@ -10,6 +10,7 @@ use rtether::scenario::{self, Scenario};
 use rtether_model::flow::FlowId;
 use rtether_model::network::NodeId;
 use rtether_model::quantity::Duration;
+use rtether_testkit::read_document;
 
 use crate::plants;
 
@@ -174,8 +175,7 @@ fn an_interrupted_search_says_so() {
     progress.cancel();
     let limit = limit::find(&port(), &question(), &progress).unwrap();
     assert_eq!((limit.end, limit.trials.len()), (End::Interrupted, 0));
-    let document: serde_json::Value =
-        serde_json::from_str(&render(&port(), &limit, Format::Json)).unwrap();
+    let document = read_document(&render(&port(), &limit, Format::Json));
     assert_eq!(document["partial"], true);
 }
 

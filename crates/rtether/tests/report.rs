@@ -11,6 +11,7 @@ use rtether::verdict::assess;
 use rtether::why;
 use rtether_model::quantity::{Bytes, Duration, Instant};
 use rtether_model::record::TransferRecord;
+use rtether_testkit::read_document;
 
 use crate::plants;
 
@@ -201,7 +202,7 @@ fn csv_files_are_rectangular_and_carry_units() {
 fn json_parses_back_with_exact_sums() {
     let document =
         with(&plants::line(), |checked| json::document(checked, json::Options::default()));
-    let back: serde_json::Value = serde_json::from_str(&document.to_string()).unwrap();
+    let back = read_document(&document.to_string());
     assert_eq!(back, document);
     for flow in document["flows"].as_array().unwrap() {
         let worst = &flow["sim"]["worst"];

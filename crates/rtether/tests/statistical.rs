@@ -11,6 +11,7 @@ use rtether_model::flow::Flow;
 use rtether_model::quantity::{Duration, Instant};
 use rtether_model::record::Segment;
 use rtether_sim::observe::{Delivery, Observer, PacketInfo};
+use rtether_testkit::read_document;
 
 const HUB: &str = include_str!("../../../scenarios/hub.yaml");
 
@@ -277,7 +278,7 @@ fn waits_are_shown_in_every_format() {
     let plant = sink(3, "10 Mbit/s", "3.654857 ms");
     let waits = bound::waits(&plant, SINK_FRAME);
     let model = waits.ports[0].model.as_ref().unwrap();
-    let document: serde_json::Value = serde_json::from_str(&waits.json()).unwrap();
+    let document = read_document(&waits.json());
     assert_eq!(document["schema"], "rtether.waits/1");
     let port = &document["ports"][0];
     assert_eq!((&port["port"], &port["inputs"]), (&"sw > sink".into(), &3.into()));

@@ -11,6 +11,7 @@ use rtether::verdict::{Column, Conclusion, Standing, Verdict};
 use rtether::{Checked, report};
 use rtether_model::quantity::Duration;
 use rtether_model::record::Segment;
+use rtether_testkit::read_document;
 
 /// Two flows that share no port. By hand: a frame of 104 octets and its preamble take 8.96 us on each
 /// of two links, the switch 10 us, and the stack of `c` 100 us.
@@ -113,7 +114,7 @@ fn bounds_alone_are_judged() {
     let (sum, document) = alone("request, request", "55.84 us");
     assert_eq!(sum.added.standing, Standing::Proved);
     assert_eq!(sum.margin(), Some(Duration::ZERO));
-    let document: serde_json::Value = serde_json::from_str(&document).unwrap();
+    let document = read_document(&document);
     assert_eq!(document["sums"][0]["bound_ns"], 55_840);
     assert_eq!(document["streams"][0]["bound_ns"], 27_920);
     let (sum, _) = alone("request, request", "55839999 ps");

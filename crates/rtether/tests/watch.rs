@@ -14,7 +14,7 @@ use rtether::run::{Progress, simulate_seed};
 use rtether::scenario::{Scenario, load};
 use rtether::trace::CaptureLog;
 use rtether::watch::{Alert, Outcome, Settings, Watch, metrics};
-use rtether_testkit::{Arrival, BAY, Bay, Dice, Does, Fault, STRANGER};
+use rtether_testkit::{Arrival, BAY, Bay, Dice, Does, Fault, STRANGER, read_document};
 
 use crate::watched;
 
@@ -83,7 +83,7 @@ fn traffic_of_the_plan_raises_no_alert() {
     assert!(!outcome.deviates());
     // The alarm has not come, and need not.
     assert_eq!(alerts[0].text.split(" from").next(), Some("learned 5 of 6 planned flows"));
-    let json: serde_json::Value = serde_json::from_str(&outcome.json()).unwrap();
+    let json = read_document(&outcome.json());
     assert_eq!(json["deviates"], false);
     assert_eq!(json["flows"][0]["name"], "samples");
 }

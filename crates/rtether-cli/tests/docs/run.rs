@@ -8,6 +8,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use rtether_testkit::follows_schema;
+use serde_json::Value;
+
 use crate::page::{Block, Mark, Page, commands};
 use crate::{compare, root};
 
@@ -96,8 +99,9 @@ pub(crate) fn run(page: &Page) -> PageResult {
         let result = match block.language.as_str() {
             "sh" => match commands_of(&folder.0, block, &text) {
                 Ok(outcome) => {
-                    if matches!(outcome, Outcome::Skipped) {
-                        found.skipped.push(place.clone());
+                    match &outcome {
+                        Outcome::Skipped => found.skipped.push(place.clone()),
+                        Outcome::Printed(printed, _) => follow_schemas(printed),
                     }
                     last = Some(outcome);
                     Ok(None)
@@ -160,6 +164,13 @@ fn other(block: &Block, text: &str) -> Result<(), String> {
         "c" | "rust" => Err("no example of crates/rtether-live has these lines".into()),
         other => Err(format!("a block of `{other}`; commands are `sh`, what they print is `text`")),
     }
+}
+
+/// Holds results in JSON, alone or one on each line, against their schemas.
+fn follow_schemas(printed: &str) {
+    let whole = serde_json::from_str::<Value>(printed).into_iter();
+    let lines = printed.lines().filter_map(|line| serde_json::from_str(line).ok());
+    whole.chain(lines).for_each(|document| follows_schema(&document));
 }
 
 fn commands_of(folder: &Path, block: &Block, text: &str) -> Result<Outcome, String> {

@@ -44,7 +44,7 @@ fn a_second_import_keeps_what_was_edited_by_hand() {
     write(&folder, "bay.yaml", &format!("include: own.yaml\n{}", read(&folder, "bay.yaml")));
     let flows = |folder: &Folder| -> Vec<(String, Value)> {
         let ended = run(folder, "check bay.yaml --json --for 100ms");
-        let result: Value = serde_json::from_str(&ended.out).expect(&ended.err);
+        let result = ended.json();
         let flows = result["flows"].as_array().unwrap().iter();
         flows.map(|f| (f["name"].as_str().unwrap().to_owned(), f["deadline_ns"].clone())).collect()
     };
@@ -136,7 +136,7 @@ fn verbs_point_into_the_file_that_says_it() {
     write(&folder, "p/plant.yaml", PLANT);
     write(&folder, "p/cells/two.yaml", TWO);
     let check = run(&folder, "check p/plant.yaml --json --sarif out.sarif");
-    let result: Value = serde_json::from_str(&check.out).expect(&check.err);
+    let result = check.json();
     let changes = result["help"]["changes"].as_array().unwrap();
     let of = |edit: &str| {
         let change = changes.iter().find(|own| {

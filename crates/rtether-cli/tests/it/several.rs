@@ -63,10 +63,10 @@ fn json_is_an_array_and_each_has_a_suite() {
     let ended =
         check(&folder, "met.yaml wrong.yaml late.yaml --json --junit out.xml --sarif out.sarif");
     ended.exits(2);
-    let all: Value = serde_json::from_str(&ended.out).unwrap();
+    let all = ended.json();
     let alone = ["met.yaml", "late.yaml"].map(|name| {
         let ended = check(&folder, &format!("{name} --json"));
-        serde_json::from_str::<Value>(&ended.out).unwrap()
+        ended.json()
     });
     assert_eq!(all, Value::from(alone.to_vec()));
     let junit = folder.read("out.xml");

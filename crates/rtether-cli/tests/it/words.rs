@@ -1,7 +1,7 @@
 //! The first word of every verdict. Oracle: the exit code of the same command, by the documented
 //! table.
 
-use rtether_testkit::{Ended, Folder, Run};
+use rtether_testkit::{Ended, Folder, Run, read_document};
 use serde_json::Value;
 
 use super::{rtether, scenarios};
@@ -36,7 +36,7 @@ fn agrees(folder: &Folder, line: &[&str]) -> &'static str {
     let found = text.lines().filter(begins).count();
     assert_eq!(found, 1, "{line:?} is {expected}, and says:\n{text}");
     let document = with(folder, line, &["--json"]);
-    let value: Value = serde_json::from_str(&document.out).unwrap();
+    let value = document.json();
     assert_eq!(value["conclusion"], word(&document), "{line:?}");
     expected
 }
@@ -170,7 +170,7 @@ fn what_is_found_late_fails() {
     let reason = "found: max 37";
     assert!(read("out.xml").contains(reason) && read("out.html").contains(reason));
     let json = with(&folder, &line, &["--json"]).out;
-    let value: Value = serde_json::from_str(&json).unwrap();
+    let value = read_document(&json);
     let flow = &value["flows"][0];
     let found = flow["found"]["latency_ns"].as_f64().unwrap();
     assert!((37_900.0..=37_920.0).contains(&found), "{found}");
@@ -308,7 +308,7 @@ fn what_has_no_deadline_is_not_held() {
     let start = "PASS. 2 streams: 1 held in 100 packets of 1 run of 100 ms, 1 set of phases (not proved), 1 without a deadline. ";
     assert!(ended.out.starts_with(start), "{}", ended.out);
     let json = with(&folder, &["sim", "good.yaml"], &["--json"]).out;
-    let value: Value = serde_json::from_str(&json).unwrap();
+    let value = read_document(&json);
     let counted = &value["verdict"];
     assert_eq!((&counted["held"], &counted["no-deadline"]), (&1.into(), &1.into()));
     assert_eq!(value["flows"][1]["basis"]["word"], "no-deadline");

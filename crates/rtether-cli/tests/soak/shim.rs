@@ -6,6 +6,7 @@ use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+use rtether_testkit::follows_schema;
 use serde_json::Value;
 
 use crate::account::Dropped;
@@ -208,6 +209,7 @@ pub(crate) fn command(bed: &Bed, arguments: &[&str], code: i32) -> Result<String
 impl Told {
     fn read(text: &str) -> Result<Self, String> {
         let document: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        follows_schema(&document);
         Ok(Self::of(&document))
     }
 

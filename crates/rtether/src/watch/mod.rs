@@ -16,7 +16,6 @@ use rtether_model::quantity::Duration;
 use rtether_model::wire::Encapsulation;
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::json;
 
 use crate::against::{self, Deviation, Row, Times, Way, against};
 use crate::import::{Learner, Lesson, Options, Sight, StreamKey};
@@ -82,15 +81,27 @@ impl Alert {
     }
 
     /// Returns it as one object of JSON, without a newline.
+    ///
+    /// # Panics
+    /// Never: its members have text as names.
     pub fn json(&self) -> String {
-        let object = json!({
-            "at_ns": self.at,
-            "deviation": self.deviation.map(Deviation::name),
-            "flow": self.flow,
-            "text": self.text,
-        });
-        object.to_string()
+        let alert = AlertJson {
+            at_ns: self.at,
+            deviation: self.deviation.map(Deviation::name),
+            flow: &self.flow,
+            text: &self.text,
+        };
+        serde_json::to_string(&alert).expect("names are text")
     }
+}
+
+/// An alert as one line of JSON.
+#[derive(Serialize)]
+struct AlertJson<'a> {
+    at_ns: i64,
+    deviation: Option<&'static str>,
+    flow: &'a str,
+    text: &'a str,
 }
 
 /// Returns nanoseconds since 1970 as date and time, by the proleptic Gregorian calendar.

@@ -15,7 +15,7 @@ use rtether::scenario::{Override, Scenario, Written, load};
 use rtether::verdict::Standing;
 use rtether::why::{Explainer, Stream};
 use rtether_model::quantity::Duration;
-use serde_json::Value;
+use rtether_testkit::read_document;
 
 use crate::bounds::{admitted, dice, for_each_case_up_to};
 
@@ -132,9 +132,7 @@ fn is_said_alike(checked: &Checked, help: &Help) {
     }
     let shown = Verdicts::from(checked).render(Format::Table, Screen::default());
     let page = html::render(checked);
-    let json: Value =
-        serde_json::from_str(&Verdicts::from(checked).render(Format::Json, Screen::default()))
-            .unwrap();
+    let json = read_document(&Verdicts::from(checked).render(Format::Json, Screen::default()));
     assert_eq!(json["help"]["flow"], checked.stream(help.stream).flow.name);
     assert_eq!(json["help"]["remark"], remark);
     let plain = |text: &str| text.replace(['&', '<', '>', '\'', '"'], "");

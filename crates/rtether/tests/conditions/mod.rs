@@ -10,6 +10,7 @@ use rtether::scenario::{self, Scenario, Source};
 use rtether::verdict::{Conclusion, Standing};
 use rtether::why;
 use rtether_bounds::{Effect, Holder};
+use rtether_testkit::read_document;
 
 macro_rules! plant {
     ($name:literal) => {
@@ -146,7 +147,7 @@ fn the_parts_of_a_bound_say_what_it_rests_on() {
     let explained = |scenario: &Scenario, name: &str| {
         let stream = why::Stream::named(scenario, name).unwrap();
         let found = why::Explainer::new(scenario).explain(stream).unwrap();
-        let json: serde_json::Value = serde_json::from_str(&found.json()).unwrap();
+        let json = read_document(&found.json());
         let text = found.render(Format::Table, Screen::default());
         (text, json["only_if"].clone())
     };
