@@ -67,6 +67,7 @@ fn read(path: &Path) -> Option<State> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rtether_testkit::read_document;
 
     #[test]
     fn what_is_written_is_read() {
@@ -76,6 +77,7 @@ mod tests {
         assert_eq!(State::read(&place), None);
         let state = State { pid: 4711, device: "eth0".to_owned(), backend: "user".to_owned() };
         state.write(&place).expect("writable");
+        read_document(&fs::read_to_string(place.state()).expect("a file"));
         assert_eq!(State::read(&place), Some(state));
         // Other content is not a valid state and must not panic.
         for text in ["", "{}", "[1]", "{\"schema\":\"rtether.shim-state/1\",\"pid\":-1}", "\u{0}"] {

@@ -243,6 +243,7 @@ pub(super) fn row(cells: impl Iterator<Item = String>) -> String {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
     use super::*;
+    use rtether_testkit::read_document;
 
     fn sample() -> Sample {
         Sample {
@@ -302,7 +303,7 @@ mod tests {
         assert!(text.contains(", 3 announced and not yet received"), "{text}");
         let none = lines(Format::Table).summary(&Summary::default());
         assert!(!none.contains("replaced"), "{none}");
-        let object: Value = serde_json::from_str(&lines(Format::Json).summary(&summary)).unwrap();
+        let object = read_document(&lines(Format::Json).summary(&summary));
         assert_eq!(object["replaced"], 1_173);
         assert_eq!(object["not_owed"], 0);
         assert_eq!(object["missing"], 3);

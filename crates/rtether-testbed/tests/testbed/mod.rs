@@ -18,7 +18,7 @@ use rtether::{bound, run};
 use rtether_model::histogram::Histogram;
 use rtether_model::quantity::Duration;
 use rtether_testbed::testbed::{self, Backend, Measured, Options, Plan, Progress, TestbedError};
-use rtether_testkit::{is_root, namespaces};
+use rtether_testkit::{is_root, namespaces, read_document};
 
 const STAR: &str = "
 rtether: 1
@@ -47,7 +47,7 @@ fn options(scenario: &Scenario, backend: Backend) -> Options {
     Options { backend, duration: scenario.run.duration, seed: 1, priority: None }
 }
 
-/// Runs a scenario; `None` if that is not possible.
+/// Runs a scenario, whose document follows its schema; `None` if that is not possible.
 fn measure(text: &str, backend: Backend) -> Option<(Scenario, Measured)> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     // One test bed at a time: an emulator and its stations fill two cores.
@@ -65,6 +65,9 @@ fn measure(text: &str, backend: Backend) -> Option<(Scenario, Measured)> {
     let measured = measured.expect("runs");
     let left = namespaces(&tag);
     assert!(left.is_empty(), "left behind: {left:?}");
+    let assessments = &measured.assess(&scenario);
+    let run = testbed::Run { scenario: &scenario, measured: &measured, assessments };
+    read_document(&run.json());
     Some((scenario, measured))
 }
 
