@@ -41,6 +41,16 @@ fn has(plan: &Plan, lines: &[&str]) {
     }
 }
 
+/// Oracle: the list, in which two stations are joined by a cable; a key of YAML without a value is
+/// `null`, and no list of switches.
+#[test]
+fn without_switches_there_is_no_section_of_them() {
+    let flows = "src,dst,size,period,deadline\na,b,100,1000000,1000000\n";
+    let plan = both(flows, "link,rate\n\"(a, b)\",1\n").expect("a plan");
+    assert!(!plan.scenario.contains("switches:"), "{}", plan.scenario);
+    has(&plan, &["- { ends: [a, b], rate: 1 Gbit/s }"]);
+}
+
 /// Oracle: the two lists. In a ring of three each way of two switches is the shortest.
 #[test]
 fn flows_and_links_of_tsnkit() {

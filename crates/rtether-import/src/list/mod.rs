@@ -210,6 +210,9 @@ fn stacks(rows: &[Row]) -> Stacks<String> {
 }
 
 fn switches(sheet: &mut Sheet, network: &Network) {
+    if network.switches().next().is_none() {
+        return;
+    }
     sheet.line("");
     sheet.line("switches:");
     for (node, switch) in network.switches() {
