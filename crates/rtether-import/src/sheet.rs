@@ -7,6 +7,7 @@ use std::fmt::Write;
 use rtether_model::characters::is_unseen;
 use rtether_model::quantity::Duration;
 
+use crate::draft::Basis;
 use crate::plan::Assumption;
 use crate::text::plain;
 
@@ -28,7 +29,7 @@ impl Sheet {
     pub(crate) fn line(&mut self, line: &str) {
         self.text.push_str(line);
         self.text.push('\n');
-        self.lines += 1;
+        self.lines += 1 + line.matches('\n').count();
     }
 
     /// Writes a line with a comment that assumes nothing.
@@ -47,6 +48,23 @@ impl Sheet {
             text: text.to_owned(),
         });
         self.values.push(value_in(line, key).to_owned());
+    }
+
+    /// Writes a line with what is said of its value, which has this path in the scenario.
+    pub(crate) fn noted(&mut self, line: &str, value: &str, path: &str, basis: &Basis) {
+        match basis {
+            Basis::Stated => self.line(line),
+            Basis::Follows(from) => self.explained(line, from),
+            Basis::Assumed(why) => {
+                self.explained(line, &format!("assumed: {why}"));
+                self.assumptions.push(Assumption {
+                    line: self.lines,
+                    key: path.to_owned(),
+                    text: why.clone(),
+                });
+                self.values.push(value.to_owned());
+            }
+        }
     }
 
     /// Places the first release of a slow flow within the run; `number` spreads them.
@@ -185,13 +203,13 @@ pub(crate) fn time(span: Duration) -> String {
     format!("{} {unit}", ps / divisor)
 }
 
-/// Returns a rate of megabits per second in the larger unit if that leaves a whole number.
-pub(crate) fn rate(megabits: u64) -> String {
-    if megabits >= 1_000 && megabits.is_multiple_of(1_000) {
-        format!("{} Gbit/s", megabits / 1_000)
-    } else {
-        format!("{megabits} Mbit/s")
-    }
+/// Returns a rate of bits per second in the largest unit that leaves a whole number.
+pub(crate) fn rate(bits: u64) -> String {
+    let units = [(1_000_000_000, "Gbit/s"), (1_000_000, "Mbit/s")];
+    let whole = units.into_iter().find(|(unit, _)| bits > 0 && bits.is_multiple_of(*unit));
+    // Whole bits are exact at any rate.
+    let (unit, word) = whole.unwrap_or((1, "bit/s"));
+    format!("{} {word}", bits / unit)
 }
 
 #[cfg(test)]

@@ -9,11 +9,13 @@
 //! A device keeps up with what it is made to send and receive. Where its frames would keep it busy
 //! for more than four fifths of the time at the upper end, it is faster.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rtether_model::quantity::Duration;
 
-use crate::sheet::Sheet;
+use crate::draft::{Basis, Draft, Text};
+use crate::sheet::time;
 
 /// Upper ends, in nanoseconds; the lower one is a tenth. The least keeps up with any link: 100 Gbit/s
 /// have 149 million frames a second in both directions together.
@@ -61,47 +63,46 @@ impl<K: Ord> Stacks<K> {
         if upper == UPPER[0] {
             return self.name.to_owned();
         }
-        format!("{}-{}", self.name, span(upper).replace(' ', ""))
+        format!("{}-{}", self.name, time(span(upper)).replace(' ', ""))
     }
 
-    /// Writes the stacks of these stations; `why` says what does not state their costs.
-    pub(crate) fn write<'k>(
-        &self,
-        sheet: &mut Sheet,
-        stations: impl Iterator<Item = &'k K>,
-        why: &str,
-    ) where
+    /// Returns the stacks of these stations; `why` says what does not state their costs.
+    pub(crate) fn drafts<'k>(&self, stations: impl Iterator<Item = &'k K>, why: &str) -> Vec<Draft>
+    where
         K: 'k,
     {
-        sheet.line("stacks:");
-        let mut upper: Vec<u64> = stations.map(|station| self.upper(station)).collect();
-        upper.sort_unstable_by_key(|ns| std::cmp::Reverse(*ns));
-        upper.dedup();
-        for ns in upper {
-            let name = self.named(ns);
-            let least = Duration::from_ps(i64::try_from(ns).unwrap_or(0) * 100);
-            let ends = format!("{{ unknown: {} .. {} }}", crate::sheet::time(least), span(ns));
-            let line = format!("  {name}: {{ send: {ends}, receive: {ends} }}");
-            let why = if ns == UPPER[0] {
-                format!(
-                    "{why}: published ones take about 20 to 200 us; `rtether calibrate` measures it"
-                )
-            } else {
-                format!("{why}; it keeps up with the frames that it has")
-            };
-            sheet.assumed(&line, &format!("stacks.{name}"), &why);
-        }
+        // The slowest first.
+        let upper: BTreeSet<Reverse<u64>> =
+            stations.map(|station| Reverse(self.upper(station))).collect();
+        upper.into_iter().map(|Reverse(upper)| self.draft(upper, why)).collect()
+    }
+
+    fn draft(&self, upper: u64, why: &str) -> Draft {
+        let why = if upper == UPPER[0] {
+            format!(
+                "{why}: published ones take about 20 to 200 us; `rtether calibrate` measures it"
+            )
+        } else {
+            format!("{why}; it keeps up with the frames that it has")
+        };
+        let mut stack = Draft::with(&self.named(upper), Basis::Assumed(why));
+        let most = span(upper);
+        let least = Duration::from_ps(most.as_ps() / 10);
+        stack.state("send", Text::Between(least, most));
+        stack.state("receive", Text::Between(least, most));
+        stack
     }
 }
 
-/// Returns nanoseconds in words.
-fn span(ns: u64) -> String {
-    crate::sheet::time(Duration::from_ns(i64::try_from(ns).unwrap_or(0)))
+fn span(ns: u64) -> Duration {
+    Duration::from_ns(i64::try_from(ns).unwrap_or(0))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::draft::section;
+    use crate::sheet::Sheet;
 
     /// Oracle: by hand. A frame each 10 ns leaves 8 ns for it, one each microsecond 800 ns.
     #[test]
@@ -124,8 +125,9 @@ mod tests {
         stacks.add("slow", 1, Duration::from_ms(1));
         let names = ["relay", "unit", "slow", "idle"].map(|name| stacks.of(&name));
         assert_eq!(names, ["device-50us", "device", "device", "device"]);
+        let drafts = stacks.drafts(["relay", "slow"].iter(), "no cost");
         let mut sheet = Sheet::default();
-        stacks.write(&mut sheet, ["relay", "slow"].iter(), "no cost");
+        section(&mut sheet, "stacks", &drafts);
         let (text, assumptions) = sheet.done();
         assert_eq!(assumptions.len(), 2);
         let line = "  device-50us: { send: { unknown: 5 us .. 50 us }, receive: { unknown: 5 us .. 50 us } }";

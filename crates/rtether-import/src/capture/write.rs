@@ -10,6 +10,7 @@ use super::frame::Mac;
 use super::label;
 use super::streams::Streams;
 use super::ways::Ways;
+use crate::draft::section;
 use crate::options::{Class, Options};
 use crate::plan::Assumption;
 use crate::sheet::{Names, Sheet, scalar, time};
@@ -219,13 +220,12 @@ pub(super) fn write(
     }
     sheet.line("rtether: 1");
     sheet.line(&format!("name: {}", scalar(title)));
-    sheet.line("");
     let stations = Stations::name((streams, copies), flows, &network);
     let stacks = stacks(flows, &network);
     let unknown = network.has_unknown.then_some(None);
     let named: Vec<Option<Mac>> = stations.names.keys().copied().map(Some).collect();
     let all = named.iter().chain(&unknown);
-    stacks.write(&mut sheet, all, "a capture shows no cost of stacks");
+    section(&mut sheet, "stacks", &stacks.drafts(all, "a capture shows no cost of stacks"));
     stations.write(&mut sheet, &network, &stacks);
     sheet.line("");
     sheet.line("flows:");
@@ -380,7 +380,7 @@ impl Stations {
         for (switch, names) in &networks {
             for (port, name) in (1..).zip(names) {
                 let end = scalar(&format!("{switch}:{port}"));
-                let rate = crate::sheet::rate(network.rate);
+                let rate = crate::sheet::rate(network.rate * 1_000_000);
                 let line = format!("  - {{ ends: [{}, {end}], rate: {rate} }}", scalar(name));
                 let why = "fast enough for what was seen";
                 sheet.assumed(&line, &format!("links.{number}"), why);

@@ -1,7 +1,7 @@
 //! Lists of flows as CSV, with a list of links beside them if there is one.
 //!
 //! [`crate::table`] reads rows, `flows` what a row says, `network` stations, switches and ways; this file
-//! writes the scenario.
+//! drafts the plant.
 
 mod flows;
 mod network;
@@ -13,15 +13,15 @@ use rtether_model::quantity::Duration;
 use crate::File;
 use crate::cabling::Cabling;
 use crate::columns::Columns;
+use crate::draft::{Basis, Draft, LinkDraft, PlantDraft, Text, Value, head};
 use crate::error::ImportError;
 use crate::options::Options;
-use crate::plan::{Assumption, Code, Count, Finding, Plan};
-use crate::sheet::{Names, Sheet, rate, scalar, time};
+use crate::plan::{Code, Count, Finding, Plan};
 use crate::stacks::Stacks;
 use crate::table::Table;
 use crate::text::{plain, quote};
 pub(crate) use flows::Row;
-use network::Network;
+use network::{Network, Switch};
 
 /// Rate of links that nothing states, in megabits per second.
 const USUAL_RATE: u64 = 1_000;
@@ -113,7 +113,7 @@ pub(crate) fn plan(
         }
     };
     check_ways(made.name, rows, &network)?;
-    let (scenario, assumptions) = write(made, rows, &network);
+    let (scenario, assumptions) = draft(made, rows, &network).write();
     let count = |name, title, number| Count { name, title, number };
     Ok(Plan {
         format: made.format.to_owned(),
@@ -143,58 +143,33 @@ fn check_ways(name: &str, rows: &[Row], network: &Network) -> Result<(), ImportE
     Ok(())
 }
 
-fn write(made: &Made<'_>, rows: &[Row], network: &Network) -> (String, Vec<Assumption>) {
-    let mut sheet = Sheet::default();
-    let name = made.name;
-    let title = name.rsplit_once('.').map_or(name, |(title, _)| title);
-    let from = plain(name, 80);
-    let what = made.what;
-    sheet.line(&format!("# From {from} ({what}) by `rtether import`."));
+fn draft(made: &Made<'_>, rows: &[Row], network: &Network) -> PlantDraft {
     let list = if made.is_frame { "file" } else { "list" };
-    sheet.line(&format!(
-        "# What the {list} does not say is marked `assumed`: check these lines first."
-    ));
-    sheet.line("rtether: 1");
-    sheet.line(&format!("name: {}", scalar(&plain(title, 80))));
-    sheet.line("");
+    let title = made.name.rsplit_once('.').map_or(made.name, |(title, _)| title);
     let used: BTreeSet<&String> =
         rows.iter().flat_map(|row| row.to.iter().chain([&row.from])).collect();
     let stacks = stacks(rows);
     let why = format!("the {list} states no cost of stacks");
-    stacks.write(&mut sheet, used.iter().copied(), &why);
-    sheet.line("");
-    sheet.line("nodes:");
-    for node in network.stations().filter(|node| used.contains(&(*node).to_owned())) {
-        sheet.line(&format!(
-            "  {}: {{ stack: {} }}",
-            scalar(network.named(node)),
-            stacks.of(&node.to_owned())
-        ));
-    }
-    switches(&mut sheet, network);
-    links(&mut sheet, network, &used);
-    sheet.line("");
-    sheet.line("flows:");
-    let mut names = Names::default();
     let run = duration(rows);
-    for (number, row) in rows.iter().enumerate() {
-        let name = names.take(&row.name);
-        flow(&mut sheet, row, &name, network, made.is_frame);
-        if row.burst == 1 && row.phase.is_none() {
-            sheet.phase(&name, row.period, run, number);
-        }
+    PlantDraft {
+        head: head(
+            &format!("{} ({})", plain(made.name, 80), made.what),
+            &format!("the {list} does not say"),
+        ),
+        title: plain(title, 80),
+        stacks: stacks.drafts(used.iter().copied(), &why),
+        stations: network
+            .stations()
+            .filter(|node| used.contains(node))
+            .map(|node| Draft::station(network.named(node), stacks.of(node), Basis::Stated))
+            .collect(),
+        idle: Vec::new(),
+        switches: network.switches().map(|own| switch(own, network)).collect(),
+        links: links(network, &used),
+        flows: rows.iter().enumerate().map(|own| flow(own, run, network, made.is_frame)).collect(),
+        run: Value::assumed(run, why_so_long(rows, run)),
+        has_deadlines: Some(rows.iter().any(|row| row.deadline.is_some())),
     }
-    sheet.line("");
-    let line = format!("run: {{ for: {} }}", time(run));
-    let is_short = rows.iter().any(|row| row.period.as_ps() > run.as_ps() / 2);
-    let why = if is_short {
-        "long enough for a first look; slow flows have one packet"
-    } else {
-        "several periods of every flow"
-    };
-    sheet.assumed(&line, "run.for", why);
-    sheet.accept(rows.iter().any(|row| row.deadline.is_some()));
-    sheet.done()
 }
 
 /// Returns the stacks of stations, by name.
@@ -209,118 +184,83 @@ fn stacks(rows: &[Row]) -> Stacks<String> {
     stacks
 }
 
-fn switches(sheet: &mut Sheet, network: &Network) {
-    if network.switches().next().is_none() {
-        return;
+fn switch((node, switch): (&str, Switch), network: &Network) -> Draft {
+    let mut draft = Draft::new(network.named(node));
+    draft.state("ports", switch.ports.max(1));
+    if network.is_stated {
+        draft.explain("latency", switch.latency, "t_proc");
+        draft.explain("queues", switch.queues, "q_num");
+        return draft;
     }
-    sheet.line("");
-    sheet.line("switches:");
-    for (node, switch) in network.switches() {
-        let name = network.named(node);
-        sheet.line(&format!("  {}:", scalar(name)));
-        sheet.line(&format!("    ports: {}", switch.ports.max(1)));
-        let latency = format!("    latency: {}", time(switch.latency));
-        let queues = format!("    queues: {}", switch.queues);
-        if network.is_stated {
-            sheet.explained(&latency, "t_proc");
-            sheet.explained(&queues, "q_num");
-        } else {
-            let key = |key: &str| format!("switches.{name}.{key}");
-            let why = if network.is_cabled {
-                "store and forward, time of the switch itself"
-            } else {
-                "one switch; there is no list of links"
-            };
-            let least = Duration::from_ps(switch.latency.as_ps() / 10);
-            let ends = format!("{} .. {}", time(least), time(switch.latency));
-            let latency = format!("    latency: {{ unknown: {ends} }}");
-            sheet.assumed(&latency, &key("latency"), why);
-            sheet.assumed(&queues, &key("queues"), "one for each priority, highest first");
-        }
-    }
+    let why = if network.is_cabled {
+        "store and forward, time of the switch itself"
+    } else {
+        "one switch; there is no list of links"
+    };
+    let least = Duration::from_ps(switch.latency.as_ps() / 10);
+    draft.assume("latency", Text::Between(least, switch.latency), why);
+    draft.assume("queues", switch.queues, "one for each priority, highest first");
+    draft
 }
 
-fn links(sheet: &mut Sheet, network: &Network, used: &BTreeSet<&String>) {
-    sheet.line("");
-    sheet.line("links:");
-    let kept = network.links.iter().filter(|link| {
-        let mut ends = link.ends.iter();
-        ends.all(|(node, _)| network.is_switch(node) || used.contains(node))
-    });
-    for (number, link) in kept.enumerate() {
-        let ends = link.ends.each_ref().map(|(node, port)| match port {
-            0 => scalar(network.named(node)),
-            port => scalar(&format!("{}:{port}", network.named(node))),
-        });
-        let propagation = match link.propagation {
-            Duration::ZERO => String::new(),
-            span => format!(", propagation: {}", time(span)),
-        };
-        let rate = rate(link.megabits.unwrap_or(USUAL_RATE));
-        let line = format!("  - {{ ends: [{}, {}], rate: {rate}{propagation} }}", ends[0], ends[1]);
-        let why = if network.is_stated {
-            "a rate of 1 is 1 Gbit/s"
+fn links(network: &Network, used: &BTreeSet<&String>) -> Vec<LinkDraft> {
+    let is_kept = |node: &String| network.is_switch(node) || used.contains(node);
+    let kept = network.links.iter().filter(|link| link.ends.iter().all(|(node, _)| is_kept(node)));
+    let drafts = kept.map(|link| LinkDraft {
+        ends: link.ends.each_ref().map(|(node, port)| match port {
+            0 => network.named(node).to_owned(),
+            port => format!("{}:{port}", network.named(node)),
+        }),
+        megabits: link.megabits.unwrap_or(USUAL_RATE),
+        propagation: link.propagation,
+        is_standby: false,
+        basis: if network.is_stated {
+            Basis::Assumed("a rate of 1 is 1 Gbit/s".into())
         } else if link.megabits.is_some() {
-            sheet.explained(&line, &link.source);
-            continue;
+            Basis::Follows(link.source.clone())
         } else if network.is_cabled {
-            "the list of links states no rate"
+            Basis::Assumed("the list of links states no rate".into())
         } else {
-            "there is no list of links"
-        };
-        sheet.assumed(&line, &format!("links.{number}"), why);
-    }
+            Basis::Assumed("there is no list of links".into())
+        },
+    });
+    drafts.collect()
 }
 
-fn flow(sheet: &mut Sheet, row: &Row, name: &str, network: &Network, is_frame: bool) {
-    let key = |key: &str| format!("flows.{name}.{key}");
-    sheet.line(&format!("  - name: {}", scalar(name)));
-    sheet.line(&format!("    from: {}", scalar(network.named(&row.from))));
-    let to: Vec<String> = row.to.iter().map(|to| scalar(network.named(to))).collect();
-    sheet.line(&format!("    to: [{}]", to.join(", ")));
+fn flow((number, row): (usize, &Row), run: Duration, network: &Network, is_frame: bool) -> Draft {
+    let named = |node: &str| network.named(node).to_owned();
+    let mut flow = Draft::new(&row.name);
+    flow.state("from", Text::Name(named(&row.from)));
+    flow.state("to", Text::Names(row.to.iter().map(|to| named(to)).collect()));
     if row.to.len() > 1 {
-        sheet.assumed("    delivery: multicast", &key("delivery"), "one frame for all listeners");
+        flow.assume("delivery", "multicast", "one frame for all listeners");
     }
     if network.has_ring() {
         let ways = row.to.iter().filter_map(|to| network.way(&row.from, to));
-        let ways = ways.map(|way| {
-            let nodes: Vec<String> = way.iter().map(|node| scalar(network.named(node))).collect();
-            format!("[{}]", nodes.join(", "))
-        });
-        let ways: Vec<String> = ways.collect();
-        let ways = match ways.as_slice() {
-            [one] => one.clone(),
-            ways => format!("[{}]", ways.join(", ")),
-        };
-        sheet.assumed(&format!("    route: {ways}"), &key("route"), "the shortest way");
+        let ways = ways.map(|way| way.into_iter().map(named).collect());
+        flow.assume("route", Text::Ways(ways.collect()), "the shortest way");
     }
     if is_frame {
-        sheet.line("    over: raw");
+        flow.state("over", "raw");
     } else if row.size <= ONE_FRAME {
-        sheet.assumed("    over: raw", &key("over"), "the size is that of the payload of a frame");
+        flow.assume("over", "raw", "the size is that of the payload of a frame");
     } else {
-        sheet.assumed("    over: udp", &key("over"), "more than a frame holds, so in fragments");
+        flow.assume("over", "udp", "more than a frame holds, so in fragments");
     }
     if row.burst > 1 {
-        sheet.line(&format!("    min_gap: {}", time(row.period)));
-        sheet.line(&format!("    burst: {}", row.burst));
+        flow.state("min_gap", row.period);
+        flow.state("burst", row.burst);
     } else {
-        sheet.line(&format!("    period: {}", time(row.period)));
+        flow.state("period", row.period);
     }
-    for (key, span) in [("phase", row.phase), ("jitter", row.jitter)] {
-        if let Some(span) = span {
-            sheet.line(&format!("    {key}: {}", time(span)));
-        }
+    flow.state_all([("phase", row.phase), ("jitter", row.jitter)]);
+    flow.state("size", Text::Octets(row.size));
+    flow.state_all([("pcp", row.pcp), ("vlan", row.vlan)]);
+    flow.state_all([("deadline", row.deadline)]);
+    if row.burst == 1 && row.phase.is_none() {
+        flow.spread(row.period, run, number);
     }
-    sheet.line(&format!("    size: {} B", row.size));
-    for (key, number) in [("pcp", row.pcp), ("vlan", row.vlan)] {
-        if let Some(number) = number {
-            sheet.line(&format!("    {key}: {number}"));
-        }
-    }
-    if let Some(deadline) = row.deadline {
-        sheet.line(&format!("    deadline: {}", time(deadline)));
-    }
+    flow
 }
 
 /// Returns ten of the longest periods, or less if that would be too many messages or too long: a
@@ -334,4 +274,12 @@ fn duration(rows: &[Row]) -> Duration {
     let span = longest.saturating_mul(10).min(most.max(longest.saturating_mul(2))).min(LONGEST_RUN);
     // Whole microseconds read better.
     Duration::from_us(span.div_euclid(1_000_000).max(1))
+}
+
+fn why_so_long(rows: &[Row], run: Duration) -> String {
+    if rows.iter().any(|row| row.period.as_ps() > run.as_ps() / 2) {
+        "long enough for a first look; slow flows have one packet".into()
+    } else {
+        "several periods of every flow".into()
+    }
 }

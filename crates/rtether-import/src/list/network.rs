@@ -276,9 +276,8 @@ impl Network {
     }
 
     /// Returns the stations.
-    pub(super) fn stations(&self) -> impl Iterator<Item = &str> {
-        let nodes = self.neighbors.keys();
-        nodes.filter(|node| !self.switches.contains_key(*node)).map(String::as_str)
+    pub(super) fn stations(&self) -> impl Iterator<Item = &String> {
+        self.neighbors.keys().filter(|node| !self.is_switch(node))
     }
 
     /// Returns the switches.

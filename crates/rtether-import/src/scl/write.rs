@@ -10,6 +10,7 @@ use super::model::Model;
 use super::notes::Notes;
 use super::release::Note;
 use super::topology::{Stated, Topology, rate};
+use crate::draft::section;
 use crate::options::{Class, Options};
 use crate::plan::{Assumption, Code};
 use crate::sheet::{Names, Sheet, rate as words, scalar, time};
@@ -73,11 +74,10 @@ pub(super) fn write(
     }
     sheet.line("rtether: 1");
     sheet.line(&format!("name: {}", scalar(title)));
-    sheet.line("");
     let stacks = stacks(topology, published, &networks);
     let stations: Vec<usize> = (0..topology.stations.len()).collect();
     let why = "SCL states no cost of devices";
-    stacks.write(&mut sheet, stations.iter(), why);
+    section(&mut sheet, "stacks", &stacks.drafts(stations.iter(), why));
     nodes(&mut sheet, model, topology, &stacks);
     switches(&mut sheet, topology, &networks);
     links(&mut sheet, topology, &networks, options);
@@ -264,7 +264,7 @@ fn links(sheet: &mut Sheet, topology: &Topology, networks: &[Network], options: 
             None if is_unknown => network.room(),
             None => network.rate,
         };
-        let rate = words(megabits);
+        let rate = words(megabits * 1_000_000);
         let standby = if link.is_standby { ", standby: true" } else { "" };
         let line = format!("  - {{ ends: [{}, {}], rate: {rate}{standby} }}", ends[0], ends[1]);
         let mut why = Vec::new();

@@ -1,0 +1,333 @@
+//! The draft of a plant: every importer fills one, and here alone it becomes the text of a scenario.
+//!
+//! An importer says what stations, switches, links and flows there are, and of each value on what
+//! basis it stands. Sections are in the order of [`PlantDraft`], and values in the order in which
+//! the importer gives them, which is that of its source. What is said of no value by itself fits one
+//! line. Importers name nodes by [`Names`](crate::sheet::Names), since links and flows refer to
+//! these; flows are named here.
+
+use std::fmt::{self, Display, Formatter};
+
+use rtether_model::quantity::Duration;
+
+use crate::options::Class;
+use crate::plan::Assumption;
+use crate::sheet::{Names, Sheet, rate, scalar, time};
+use crate::text::plain;
+
+/// Longest description that a scenario takes.
+const DESCRIPTION: usize = 190;
+
+/// Why a value is in the scenario.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Basis {
+    /// The file states it.
+    Stated,
+    /// It follows from what the file states.
+    Follows(String),
+    /// The file does not state it.
+    Assumed(String),
+}
+
+/// A value, and why it is that one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Value<T> {
+    pub(crate) value: T,
+    pub(crate) basis: Basis,
+}
+
+impl<T> Value<T> {
+    pub(crate) const fn stated(value: T) -> Self {
+        Self { value, basis: Basis::Stated }
+    }
+
+    pub(crate) const fn assumed(value: T, why: String) -> Self {
+        Self { value, basis: Basis::Assumed(why) }
+    }
+}
+
+/// What a plant is thought to be.
+#[derive(Debug)]
+pub(crate) struct PlantDraft {
+    /// Lines of the first comment.
+    pub(crate) head: Vec<String>,
+    pub(crate) title: String,
+    pub(crate) stacks: Vec<Draft>,
+    pub(crate) stations: Vec<Draft>,
+    /// Stations that are left out, since no flow begins or ends there.
+    pub(crate) idle: Vec<String>,
+    pub(crate) switches: Vec<Draft>,
+    pub(crate) links: Vec<LinkDraft>,
+    pub(crate) flows: Vec<Draft>,
+    /// How long to simulate.
+    pub(crate) run: Value<Duration>,
+    /// Whether flows have deadlines; `None` if nothing is required of any.
+    pub(crate) has_deadlines: Option<bool>,
+}
+
+/// A link between two nodes, each with its port if it is a switch.
+#[derive(Debug)]
+pub(crate) struct LinkDraft {
+    pub(crate) ends: [String; 2],
+    /// Megabits per second.
+    pub(crate) megabits: u64,
+    pub(crate) propagation: Duration,
+    pub(crate) is_standby: bool,
+    pub(crate) basis: Basis,
+}
+
+/// A stack, station, switch or flow.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    name: String,
+    /// Of all values together.
+    basis: Basis,
+    values: Vec<(&'static str, Value<Text>)>,
+}
+
+/// What a value is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Text {
+    Word(&'static str),
+    Name(String),
+    Names(Vec<String>),
+    /// The nodes on each way of a flow.
+    Ways(Vec<Vec<String>>),
+    Number(u64),
+    Count(usize),
+    Numbers(Vec<usize>),
+    Octets(u64),
+    Time(Duration),
+    /// A time that is somewhere between two.
+    Between(Duration, Duration),
+    /// Packets in a second.
+    Often(i64),
+    /// Bits in a second.
+    Bits(u64),
+    /// Rates of queues, in bits in a second.
+    Slopes(Vec<u64>),
+    /// The same of ports that differ.
+    Shapers(Vec<(usize, Vec<u64>)>),
+}
+
+impl PlantDraft {
+    /// Returns the text of the scenario, and what was assumed.
+    pub(crate) fn write(&self) -> (String, Vec<Assumption>) {
+        let mut sheet = Sheet::default();
+        for line in &self.head {
+            sheet.line(&format!("# {line}"));
+        }
+        sheet.line("rtether: 1");
+        sheet.line(&format!("name: {}", scalar(&self.title)));
+        section(&mut sheet, "stacks", &self.stacks);
+        section(&mut sheet, "nodes", &self.stations);
+        for name in &self.idle {
+            let name = plain(name, 80);
+            sheet.line(&format!("  # left out, since no flow begins or ends there: {name}"));
+        }
+        section(&mut sheet, "switches", &self.switches);
+        self.write_links(&mut sheet);
+        self.write_flows(&mut sheet);
+        let run = time(self.run.value);
+        sheet.line("");
+        sheet.noted(&format!("run: {{ for: {run} }}"), &run, "run.for", &self.run.basis);
+        if let Some(has_deadlines) = self.has_deadlines {
+            sheet.accept(has_deadlines);
+        }
+        sheet.done()
+    }
+
+    fn write_links(&self, sheet: &mut Sheet) {
+        if self.links.is_empty() {
+            return;
+        }
+        sheet.line("");
+        sheet.line("links:");
+        for (number, link) in self.links.iter().enumerate() {
+            let [one, other] = link.ends.each_ref().map(|end| scalar(end));
+            let propagation = match link.propagation {
+                Duration::ZERO => String::new(),
+                span => format!(", propagation: {}", time(span)),
+            };
+            let standby = if link.is_standby { ", standby: true" } else { "" };
+            let rate = rate(link.megabits * 1_000_000);
+            let text = format!("{{ ends: [{one}, {other}], rate: {rate}{propagation}{standby} }}");
+            let path = format!("links.{number}");
+            sheet.noted(&format!("  - {text}"), &text, &path, &link.basis);
+        }
+    }
+
+    fn write_flows(&self, sheet: &mut Sheet) {
+        sheet.line("");
+        sheet.line("flows:");
+        let mut names = Names::default();
+        for flow in &self.flows {
+            let name = names.take(&flow.name);
+            sheet.line(&format!("  - name: {}", scalar(&name)));
+            flow.write_values(sheet, &format!("flows.{name}"));
+        }
+    }
+}
+
+/// Returns the first comment: what a plan is from, and what is not said there.
+pub(crate) fn head(from: &str, silent: &str) -> Vec<String> {
+    vec![
+        format!("From {from} by `rtether import`."),
+        format!("What {silent} is marked `assumed`: check these lines first."),
+    ]
+}
+
+/// Writes stacks, stations or switches, if there are some.
+pub(crate) fn section(sheet: &mut Sheet, key: &str, drafts: &[Draft]) {
+    if drafts.is_empty() {
+        return;
+    }
+    sheet.line("");
+    sheet.line(&format!("{key}:"));
+    for draft in drafts {
+        let path = format!("{key}.{}", draft.name);
+        let name = scalar(&draft.name);
+        if draft.values.iter().all(|(_, value)| value.basis == Basis::Stated) {
+            let values = draft.values.iter().map(|(key, value)| format!("{key}: {}", value.value));
+            let text = format!("{{ {} }}", values.collect::<Vec<String>>().join(", "));
+            sheet.noted(&format!("  {name}: {text}"), &text, &path, &draft.basis);
+        } else {
+            sheet.noted(&format!("  {name}:"), "", &path, &draft.basis);
+            draft.write_values(sheet, &path);
+        }
+    }
+}
+
+impl Draft {
+    pub(crate) fn new(name: &str) -> Self {
+        Self::with(name, Basis::Stated)
+    }
+
+    /// Begins a draft with what is said of it as a whole.
+    pub(crate) fn with(name: &str, basis: Basis) -> Self {
+        Self { name: name.to_owned(), basis, values: Vec::new() }
+    }
+
+    /// Begins a station with its stack.
+    pub(crate) fn station(name: &str, stack: String, basis: Basis) -> Self {
+        let mut station = Self::with(name, basis);
+        station.state("stack", Text::Name(stack));
+        station
+    }
+
+    /// Begins a flow that a person has described.
+    pub(crate) fn described(name: &str, class: Class, description: &str) -> Self {
+        let mut flow = Self::new(name);
+        flow.state("class", Text::Word(class.name()));
+        flow.state("description", Text::Name(plain(description, DESCRIPTION)));
+        flow
+    }
+
+    /// Gives a value that the file states.
+    pub(crate) fn state(&mut self, key: &'static str, text: impl Into<Text>) {
+        self.give(key, text, Basis::Stated);
+    }
+
+    /// Gives a value, and what in the file it is from.
+    pub(crate) fn explain(&mut self, key: &'static str, text: impl Into<Text>, from: &str) {
+        self.give(key, text, Basis::Follows(from.to_owned()));
+    }
+
+    /// Gives a value that the file does not state.
+    pub(crate) fn assume(&mut self, key: &'static str, text: impl Into<Text>, why: &str) {
+        self.give(key, text, Basis::Assumed(why.to_owned()));
+    }
+
+    pub(crate) fn give(&mut self, key: &'static str, text: impl Into<Text>, basis: Basis) {
+        self.values.push((key, Value { value: text.into(), basis }));
+    }
+
+    /// Gives the values that there are.
+    pub(crate) fn state_all<T: Into<Text>, const N: usize>(
+        &mut self,
+        values: [(&'static str, Option<T>); N],
+    ) {
+        for (key, value) in values {
+            if let Some(value) = value {
+                self.state(key, value);
+            }
+        }
+    }
+
+    /// Places the first release of a slow flow within the run; `number` spreads them.
+    pub(crate) fn spread(&mut self, period: Duration, run: Duration, number: usize) {
+        if period.as_ps() <= run.as_ps() / 2 {
+            return;
+        }
+        // Spread over the first half of the run by a step prime to it.
+        let step = i64::try_from(number % 97).unwrap_or(0) * 37 % 97;
+        let phase = Duration::from_ps(run.as_ps() / 200 * step);
+        self.assume("phase", phase, "within the run, which is short");
+    }
+
+    fn write_values(&self, sheet: &mut Sheet, path: &str) {
+        for (key, Value { value, basis }) in &self.values {
+            let text = value.to_string();
+            // What has lines of its own begins behind this one.
+            let gap = if text.starts_with('\n') { "" } else { " " };
+            sheet.noted(&format!("    {key}:{gap}{text}"), &text, &format!("{path}.{key}"), basis);
+        }
+    }
+}
+
+impl From<Duration> for Text {
+    fn from(span: Duration) -> Self {
+        Self::Time(span)
+    }
+}
+
+impl From<u64> for Text {
+    fn from(number: u64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<usize> for Text {
+    fn from(count: usize) -> Self {
+        Self::Count(count)
+    }
+}
+
+impl From<&'static str> for Text {
+    fn from(word: &'static str) -> Self {
+        Self::Word(word)
+    }
+}
+
+impl Display for Text {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Word(word) => f.write_str(word),
+            Self::Name(name) => f.write_str(&scalar(name)),
+            Self::Names(names) => list(names, |name| scalar(name)).fmt(f),
+            Self::Ways(ways) => match ways.as_slice() {
+                [way] => list(way, |node| scalar(node)).fmt(f),
+                ways => list(ways, |way| list(way, |node| scalar(node))).fmt(f),
+            },
+            Self::Number(number) => number.fmt(f),
+            Self::Count(count) => count.fmt(f),
+            Self::Numbers(numbers) => list(numbers, usize::to_string).fmt(f),
+            Self::Octets(octets) => write!(f, "{octets} B"),
+            Self::Time(span) => time(*span).fmt(f),
+            Self::Between(least, most) => {
+                write!(f, "{{ unknown: {} .. {} }}", time(*least), time(*most))
+            }
+            Self::Often(rate) => write!(f, "{rate} /s"),
+            Self::Bits(rate) => write!(f, "{rate} bit/s"),
+            Self::Slopes(slopes) => list(slopes, |slope| rate(*slope)).fmt(f),
+            Self::Shapers(ports) => ports.iter().try_for_each(|(port, slopes)| {
+                let slopes = list(slopes, |slope| rate(*slope));
+                write!(f, "\n      {port}: {{ selection: cbs, idle_slopes: {slopes} }}")
+            }),
+        }
+    }
+}
+
+fn list<T>(items: &[T], text: impl Fn(&T) -> String) -> String {
+    format!("[{}]", items.iter().map(text).collect::<Vec<String>>().join(", "))
+}
