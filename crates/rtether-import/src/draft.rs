@@ -254,6 +254,13 @@ impl Draft {
         }
     }
 
+    /// Gives what is assumed of a switch of which the file says nothing but that it is there.
+    pub(crate) fn assume_usual(&mut self) {
+        let latency = Text::Between(Duration::from_us(1), Duration::from_us(10));
+        self.assume("latency", latency, "store and forward, time of the switch itself");
+        self.assume("queues", 8_usize, "one queue for each priority, highest first");
+    }
+
     /// Places the first release of a slow flow within the run; `number` spreads them.
     pub(crate) fn spread(&mut self, period: Duration, run: Duration, number: usize) {
         if period.as_ps() <= run.as_ps() / 2 {

@@ -31,6 +31,16 @@ pub(super) enum Times {
     },
 }
 
+impl Times {
+    /// Returns the time between two packets in the mean.
+    pub(super) const fn mean(self) -> Duration {
+        match self {
+            Self::Periodic(period) => period,
+            Self::Random { mean, .. } => mean,
+        }
+    }
+}
+
 /// When an application begins.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Begin {

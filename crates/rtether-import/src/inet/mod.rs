@@ -3,19 +3,20 @@
 //!
 //! `token` parts both into words, `ned` reads definitions, `ini` sections, `settings` finds the
 //! value that counts for a parameter, `value` is what an expression comes to, `plant` builds nodes
-//! and links, `flows` what stations send, `write` the text.
+//! and links, `queues` those of switches, `flows` what stations send, `draft` the plant.
 //!
 //! No INET runs here: what its modules would do is known by the names of their types. A setting that
 //! is none of those read is passed over, unless it is one of traffic, which is a finding.
 
+mod draft;
 mod flows;
 mod ini;
 mod ned;
 mod plant;
+mod queues;
 mod settings;
 mod token;
 mod value;
-mod write;
 
 use std::collections::BTreeSet;
 
@@ -135,24 +136,24 @@ fn build(
     }
     let limit = chain.iter().find(|own| own.key == "sim-time-limit");
     let limit = limit.map(|own| own.value.as_str());
-    let written = write::write(&plant, &flows, limit, options, notes)?;
+    let draft = draft::draft(&plant, &flows, limit, options, notes)?;
     let count = |name, title, number| Count { name, title, number };
     if plant.settings.is_exhausted() {
         let what = "comparing its patterns with all modules takes too long".to_owned();
         let remedy = "write names in place of `**`, or import a part of it";
         return Err(ImportError::new(ini.name, None, what, remedy));
     }
-    let [stations, switches, links] = written.counts;
+    let (scenario, assumptions) = draft.write();
     Ok(Plan {
         format: "network of INET (NED, omnetpp.ini)".into(),
-        scenario: written.scenario,
-        assumptions: written.assumptions,
+        scenario,
+        assumptions,
         findings: std::mem::take(&mut notes.all).into_iter().collect(),
         counts: vec![
             count("flows", "flows", flows.len()),
-            count("stations", "stations", stations),
-            count("switches", "switches", switches),
-            count("links", "links", links),
+            count("stations", "stations", draft.stations.len()),
+            count("switches", "switches", draft.switches.len()),
+            count("links", "links", draft.links.len()),
         ],
     })
 }
