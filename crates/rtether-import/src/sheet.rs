@@ -67,19 +67,6 @@ impl Sheet {
         }
     }
 
-    /// Places the first release of a slow flow within the run; `number` spreads them.
-    pub(crate) fn phase(&mut self, flow: &str, period: Duration, run: Duration, number: usize) {
-        if period.as_ps() <= run.as_ps() / 2 {
-            return;
-        }
-        // Spread over the first half of the run by a step prime to it.
-        let step = i64::try_from(number % 97).unwrap_or(0) * 37 % 97;
-        let phase = Duration::from_ps(run.as_ps() / 200 * step);
-        let line = format!("    phase: {}", time(phase));
-        let key = format!("flows.{flow}.phase");
-        self.assumed(&line, &key, "within the run, which is short");
-    }
-
     /// Writes what is required of flows, at the end: a deadline only if one of them has it.
     pub(crate) fn accept(&mut self, has_deadline: bool) {
         let deadline = if has_deadline { " sim: deadline," } else { "" };

@@ -10,6 +10,7 @@ use super::label::{ip, mac, protocol};
 use super::profinet::{Relation, Relations};
 use super::streams::{Key, Kind, Stream, Streams};
 use super::times::{Pattern, Times};
+use crate::draft::Basis;
 use crate::options::Class;
 
 /// Most flows and stations of a plan; the busiest are kept.
@@ -33,27 +34,18 @@ pub(super) enum Release {
         rate: Option<i64>,
         /// Largest lateness.
         jitter: Duration,
-        why: Why,
+        basis: Basis,
     },
     Sporadic {
         least: Duration,
         mean: Duration,
         burst: u64,
-        why: Why,
+        basis: Basis,
     },
     Bulk {
         /// Bits a second.
         rate: u64,
     },
-}
-
-/// Where a value is from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Why {
-    /// The traffic states it.
-    Read(String),
-    /// It was seen, and is assumed to stay so.
-    Seen(String),
 }
 
 /// A flow of the plan.
@@ -68,10 +60,10 @@ pub(super) struct Flow {
     pub(super) over: Over,
     pub(super) release: Release,
     pub(super) size: u64,
-    pub(super) size_why: Option<Why>,
+    pub(super) size_basis: Basis,
     pub(super) tag: Option<Tag>,
-    /// If the tag was not seen, who states it.
-    pub(super) tag_why: Option<String>,
+    /// Who states the tag, if it was not seen.
+    pub(super) tag_basis: Basis,
     pub(super) dscp: u8,
     /// Stated by the traffic, with its words.
     pub(super) deadline: Option<(Duration, String)>,
@@ -188,7 +180,7 @@ fn of(stream: &Stream, times: &Times, part: &str) -> Option<Flow> {
                 period: Duration::from_ps(period),
                 rate,
                 jitter: Duration::from_ps(jitter),
-                why: Why::Seen(format!("{seen} in {frames}{missing}")),
+                basis: Basis::Assumed(format!("{seen} in {frames}{missing}")),
             }
         }
         Pattern::Sporadic { least, mean, burst } => {
@@ -197,7 +189,7 @@ fn of(stream: &Stream, times: &Times, part: &str) -> Option<Flow> {
                 least: ps(least),
                 mean: ps(mean.max(least)),
                 burst,
-                why: Why::Seen(match burst {
+                basis: Basis::Assumed(match burst {
                     1 => format!("the least in {} frames", times.frames()),
                     _ => format!("no more in any such time, in {} frames", times.frames()),
                 }),
@@ -205,8 +197,11 @@ fn of(stream: &Stream, times: &Times, part: &str) -> Option<Flow> {
         }
     };
     let most = u64::try_from(stream.most).unwrap_or(u64::MAX);
-    let size_why = (stream.least != stream.most)
-        .then(|| Why::Seen(format!("the largest; {} B and more", stream.least)));
+    let size_basis = if stream.least == stream.most {
+        Basis::Stated
+    } else {
+        Basis::Assumed(format!("the largest; {} B and more", stream.least))
+    };
     Some(Flow {
         name: name(stream, part),
         description: description(stream.over, &stream.key.path),
@@ -215,9 +210,9 @@ fn of(stream: &Stream, times: &Times, part: &str) -> Option<Flow> {
         listener: (!is_group(path.destination)).then_some(path.destination),
         over: stream.over,
         size: most.clamp(1, largest(stream.over)),
-        size_why,
+        size_basis,
         tag: stream.key.tag.filter(|tag| tag.vid < 4095),
-        tag_why: None,
+        tag_basis: Basis::Stated,
         dscp: if stream.over.has_dscp() { stream.dscp } else { 0 },
         deadline: None,
         release,
@@ -339,7 +334,7 @@ fn stated(flow: &mut Flow, period: Duration, why: String) {
         Release::Sporadic { .. } | Release::Bulk { .. } => Duration::ZERO,
     };
     flow.class = Class::Periodic;
-    flow.release = Release::Periodic { period, rate: None, jitter, why: Why::Read(why) };
+    flow.release = Release::Periodic { period, rate: None, jitter, basis: Basis::Follows(why) };
 }
 
 /// Takes what a connect request of PROFINET states, for a flow that was seen or not.
@@ -360,7 +355,7 @@ fn relate(flows: &mut Vec<Flow>, relation: &Relation) {
         // Many cards remove the tag before it is captured.
         if flow.tag.is_none() {
             flow.tag = tag;
-            flow.tag_why = Some(why.clone());
+            flow.tag_basis = Basis::Follows(why.clone());
         }
         stated(flow, period, why);
         return;
@@ -388,12 +383,12 @@ fn relate(flows: &mut Vec<Flow>, relation: &Relation) {
             period,
             rate: None,
             jitter: Duration::ZERO,
-            why: Why::Read(why.clone()),
+            basis: Basis::Follows(why.clone()),
         },
         size: relation.size.clamp(1, largest(Over::Profinet)),
-        size_why: Some(Why::Read(why.clone())),
+        size_basis: Basis::Follows(why.clone()),
         tag,
-        tag_why: Some(why),
+        tag_basis: Basis::Follows(why),
         dscp: 0,
         deadline,
         interface: usize::MAX,

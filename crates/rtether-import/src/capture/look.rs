@@ -7,10 +7,10 @@
 use rtether_model::quantity::Bytes;
 use rtether_model::wire::{Encapsulation, frame_size};
 
+use super::draft::{self, Points};
 use super::flows::{self, description};
 use super::frame::{Frame, Over, Path, What, is_group};
 use super::label;
-use super::write::{self, Points};
 use super::{Seen, plan};
 use crate::options::Options;
 use crate::plan::Plan;
@@ -170,7 +170,8 @@ impl Learner {
         }
         let points = Points { names: &[], ways: &seen.ways };
         let (streams, flows) = ((&seen.streams, &seen.copies), &found.flows);
-        let (scenario, assumptions) = write::write(&[], title, &points, streams, flows, options);
+        let draft = draft::draft(title.to_owned(), &points, streams, flows, options);
+        let (scenario, assumptions) = draft.write();
         let sizes = |path: &Path| {
             let same = seen.streams.all.iter().filter(|own| own.key.path == *path);
             let sizes = same.flat_map(|own| [own.least, own.most]);

@@ -3,10 +3,12 @@
 //! `packets` reads files packet by packet, `frame` what each says, `streams` collects what belongs
 //! together, with its times (`times`, and `grid` for a period); `ways` finds frames that were seen at
 //! several points; `profinet` and `enip` read what
-//! connections state, `flows` makes flows of all that, `label` names them, `write` writes the text.
+//! connections state, `flows` makes flows of all that, `label` names them, `network` and `stations` say where they run,
+//! `draft` drafts the plant.
 //! Packets are read once and none is kept: memory grows with the number of streams only.
 
 mod copies;
+mod draft;
 mod enip;
 mod flows;
 mod frame;
@@ -14,12 +16,13 @@ mod grid;
 mod label;
 mod link;
 mod look;
+mod network;
 mod packets;
 mod profinet;
+mod stations;
 mod streams;
 mod times;
 mod ways;
-mod write;
 
 use std::fmt;
 use std::io::Read;
@@ -27,6 +30,7 @@ use std::io::Read;
 use rtether_model::quantity::Duration;
 
 use copies::Copies;
+use draft::Points;
 use enip::Connections;
 use flows::Found;
 use frame::{Frame, What};
@@ -35,8 +39,8 @@ use packets::{End, Format, Interface, Packets};
 use profinet::Relations;
 use streams::Streams;
 use ways::Ways;
-use write::Points;
 
+use crate::draft::head;
 use crate::error::ImportError;
 use crate::options::Options;
 use crate::plan::{Code, Count, Finding, Plan};
@@ -315,20 +319,13 @@ pub(crate) fn import(sources: Vec<Source<'_>>, options: &Options) -> Result<Plan
         return Err(ImportError::new(first, None, what, remedy));
     }
     seen.conclude(&found);
-    let head = [
-        format!("From {} by `rtether import`.", names.join(", ")),
-        "What a capture does not show is marked `assumed`: check these lines first.".to_owned(),
-    ];
-    let title = first.split('.').next().unwrap_or(first);
+    let title = plain(first.split('.').next().unwrap_or(first), 80);
     let points = Points { names: &seen.interfaces, ways: &seen.ways };
-    let (scenario, assumptions) = write::write(
-        &head,
-        &plain(title, 80),
-        &points,
-        (&seen.streams, &seen.copies),
-        &found.flows,
-        options,
-    );
+    let sources = (&seen.streams, &seen.copies);
+    let mut draft = draft::draft(title, &points, sources, &found.flows, options);
+    let head = head(&names.join(", "), "a capture does not show");
+    draft.head = head.iter().map(|line| plain(line, 200)).collect();
+    let (scenario, assumptions) = draft.write();
     Ok(plan(seen, &found, scenario, assumptions))
 }
 
