@@ -12,7 +12,7 @@ use rtether_model::quantity::Duration;
 
 use crate::options::Class;
 use crate::plan::Assumption;
-use crate::sheet::{Names, Sheet, rate, scalar, time};
+use crate::sheet::{Names, Sheet, rate, scalar, thousandths, time};
 use crate::text::plain;
 
 /// Longest description that a scenario takes.
@@ -100,8 +100,8 @@ pub(crate) enum Text {
     Time(Duration),
     /// A time that is somewhere between two.
     Between(Duration, Duration),
-    /// Packets in a second.
-    Often(i64),
+    /// Thousandths of packets in a second.
+    Often(u64),
     /// Bits in a second.
     Bits(u64),
     /// Rates of queues, in bits in a second.
@@ -132,7 +132,10 @@ impl PlantDraft {
         sheet.line("");
         sheet.noted(&format!("run: {{ for: {run} }}"), &run, "run.for", &self.run.basis);
         if let Some(has_deadlines) = self.has_deadlines {
-            sheet.accept(has_deadlines);
+            let deadline = if has_deadlines { " sim: deadline," } else { "" };
+            sheet.line("");
+            sheet.line("accept:");
+            sheet.line(&format!("  - {{ flow: \"*\",{deadline} lost: 0 }}"));
         }
         sheet.done()
     }
@@ -324,7 +327,7 @@ impl Display for Text {
             Self::Between(least, most) => {
                 write!(f, "{{ unknown: {} .. {} }}", time(*least), time(*most))
             }
-            Self::Often(rate) => write!(f, "{rate} /s"),
+            Self::Often(rate) => write!(f, "{} /s", thousandths(*rate)),
             Self::Bits(rate) => write!(f, "{rate} bit/s"),
             Self::Slopes(slopes) => list(slopes, |slope| rate(*slope)).fmt(f),
             Self::Shapers(ports) => ports.iter().try_for_each(|(port, slopes)| {
@@ -337,4 +340,93 @@ impl Display for Text {
 
 fn list<T>(items: &[T], text: impl Fn(&T) -> String) -> String {
     format!("[{}]", items.iter().map(text).collect::<Vec<String>>().join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Oracle: the language of scenarios, by hand. What is said of no value alone fits one line.
+    #[test]
+    fn a_draft_becomes_a_scenario() {
+        let mut relay = Draft::new("relay");
+        relay.state("ports", 2_usize);
+        relay.assume("latency", Duration::from_us(1), "usual");
+        let mut flow = Draft::new("trip");
+        flow.state("from", Text::Name("no".into()));
+        flow.explain("to", Text::Names(vec!["b".into(), "1".into()]), "list");
+        let draft = PlantDraft {
+            head: head("a.csv", "the list does not say"),
+            title: "a".into(),
+            stacks: Vec::new(),
+            stations: vec![Draft::station("b", "zero".into(), Basis::Assumed("unnamed".into()))],
+            idle: vec!["c".into()],
+            switches: vec![relay],
+            links: vec![LinkDraft {
+                ends: ["b".into(), "relay:1".into()],
+                megabits: 2_500,
+                propagation: Duration::from_ns(50),
+                is_standby: true,
+                basis: Basis::Stated,
+            }],
+            flows: vec![flow],
+            run: Value::stated(Duration::from_ms(10)),
+            has_deadlines: Some(true),
+        };
+        let (text, assumptions) = draft.write();
+        let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty()).collect();
+        let expected = "\
+# From a.csv by `rtether import`.
+# What the list does not say is marked `assumed`: check these lines first.
+rtether: 1
+name: a
+nodes:
+  b: { stack: zero }                        # assumed: unnamed
+  # left out, since no flow begins or ends there: c
+switches:
+  relay:
+    ports: 2
+    latency: 1 us                           # assumed: usual
+links:
+  - { ends: [b, \"relay:1\"], rate: 2500 Mbit/s, propagation: 50 ns, standby: true }
+flows:
+  - name: trip
+    from: \"no\"
+    to: [b, \"1\"]                            # list
+run: { for: 10 ms }
+accept:
+  - { flow: \"*\", sim: deadline, lost: 0 }
+# An assumption ends when its value is written, here or in a file of yours.
+assumed:
+  \"nodes.b\": { is: { stack: zero }, why: \"unnamed\" }
+  \"switches.relay.latency\": { is: 1 us, why: \"usual\" }";
+        assert_eq!(lines.join("\n"), expected);
+        let places: Vec<_> = assumptions.iter().map(|own| (own.line, own.key.as_str())).collect();
+        assert_eq!(places, [(7, "nodes.b"), (13, "switches.relay.latency")]);
+    }
+
+    /// Oracle: the forms of values in the reference of scenarios.
+    #[test]
+    fn values_have_the_forms_of_scenarios() {
+        let way = |nodes: [&str; 2]| nodes.map(str::to_owned).to_vec();
+        for (text, expected) in [
+            (Text::Ways(vec![way(["a", "b"])]), "[a, b]"),
+            (Text::Ways(vec![way(["a", "b"]), way(["a", "c"])]), "[[a, b], [a, c]]"),
+            (Text::Numbers(vec![0, 1]), "[0, 1]"),
+            (Text::Octets(64), "64 B"),
+            (
+                Text::Between(Duration::from_us(1), Duration::from_ms(1)),
+                "{ unknown: 1 us .. 1 ms }",
+            ),
+            (Text::Often(16_700), "16.7 /s"),
+            (Text::Bits(1_000_000), "1000000 bit/s"),
+            (Text::Slopes(vec![0, 20_000_000]), "[0 bit/s, 20 Mbit/s]"),
+            (
+                Text::Shapers(vec![(2, vec![5])]),
+                "\n      2: { selection: cbs, idle_slopes: [5 bit/s] }",
+            ),
+        ] {
+            assert_eq!(text.to_string(), expected);
+        }
+    }
 }

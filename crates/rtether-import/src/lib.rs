@@ -23,20 +23,23 @@
 //! Plans from files of other tools; `rtether` re-exports it as `rtether::import`, with its results
 //! in every format.
 //!
+//! `draft` is what an importer fills, a `PlantDraft`, and the one place that writes a scenario, with
+//! the names and lines of `sheet`; `stacks` says what a device is assumed to take, `ways` finds ways
+//! where links close rings, and `again` says what a second import keeps.
+//!
 //! `scl` reads IEC 61850 SCL: `xml` refuses what no parser should see, `model` takes what matters
 //! for traffic, `subscribe` finds listeners, `templates`, `basic` and `frames` give sizes,
 //! `release` times and tags, `flows` makes flows of control blocks, `topology` stations and
-//! switches, `write` the text; `list` reads lists of flows and links as CSV, by the columns of
-//! `columns`, and writes what `qcc` reads: TSN requirements (`tree` has XML and JSON without
-//! prefixes); `inet` networks of INET (`token` and `value` are words and expressions, `ned` and
-//! `ini` the two files, `settings` finds what a parameter is by patterns, `plant` nodes and links,
-//! `flows` what applications send); `ways` finds ways where links close rings; `capture` reads
-//! traffic: `packets` are those of pcap and pcapng, `frame` is what one says, `streams` collects
-//! what belongs together with its `times`, whose period is a line through a `grid`, `ways` finds
-//! frames that were seen at several points, `profinet` and `enip` read what connections state, and
-//! `flows` and `write` make the plan, `look` does the same for frames one by one; `sheet` notes
-//! each assumption with the line whose comment it is, and writes it as data, `stacks` says what a
-//! device is assumed to take, and `again` says what a second import keeps.
+//! switches, `networks` what is assumed about subnetworks; `list` reads lists of flows and links as
+//! CSV, by the columns of `columns`, and drafts what `qcc` reads: TSN requirements (`tree` has XML
+//! and JSON without prefixes); `saihu` networks of output ports; `inet` networks of INET (`token`
+//! and `value` are words and expressions, `ned` and `ini` the two files, `settings` finds what a
+//! parameter is by patterns, `plant` nodes and links, `queues` those of switches, `flows` what
+//! applications send); `capture` reads traffic: `packets` are those of pcap and pcapng, `frame` is
+//! what one says, `streams` collects what belongs together with its `times`, whose period is a line
+//! through a `grid`, `ways` finds frames that were seen at several points, `profinet` and `enip` read
+//! what connections state, `flows` makes the plan, `network` and `stations` where it runs, and `look`
+//! does the same for frames one by one.
 //!
 //! **Invariant:** input is bytes or a reader, output is text: no clock, no sockets, no files, and no
 //! packet of a capture is kept; any octets end with a plan or a reason, in a time that limits on
@@ -51,7 +54,6 @@ mod again;
 mod cabling;
 mod capture;
 mod columns;
-#[allow(dead_code, reason = "importers move to it one after the other")]
 mod draft;
 mod error;
 mod inet;

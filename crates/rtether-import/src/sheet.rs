@@ -1,5 +1,5 @@
-//! Writes a scenario whose comments say what was assumed, and which holds the same as data under
-//! `assumed`: path, value and reason.
+//! Lines of a scenario whose comments say what was assumed, and which holds the same as data under
+//! `assumed`: path, value and reason. Names, times and rates as a scenario has them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -32,31 +32,13 @@ impl Sheet {
         self.lines += 1 + line.matches('\n').count();
     }
 
-    /// Writes a line with a comment that assumes nothing.
-    pub(crate) fn explained(&mut self, line: &str, comment: &str) {
-        let width = line.chars().count();
-        let space = COMMENT_COLUMN.saturating_sub(width).max(1);
-        self.line(&format!("{line}{:space$}# {}", "", one_line(comment)));
-    }
-
-    /// Writes a line with an assumption. `key` is the path of the value in the scenario.
-    pub(crate) fn assumed(&mut self, line: &str, key: &str, text: &str) {
-        self.explained(line, &format!("assumed: {text}"));
-        self.assumptions.push(Assumption {
-            line: self.lines,
-            key: key.to_owned(),
-            text: text.to_owned(),
-        });
-        self.values.push(value_in(line, key).to_owned());
-    }
-
     /// Writes a line with what is said of its value, which has this path in the scenario.
     pub(crate) fn noted(&mut self, line: &str, value: &str, path: &str, basis: &Basis) {
         match basis {
             Basis::Stated => self.line(line),
-            Basis::Follows(from) => self.explained(line, from),
+            Basis::Follows(from) => self.commented(line, from),
             Basis::Assumed(why) => {
-                self.explained(line, &format!("assumed: {why}"));
+                self.commented(line, &format!("assumed: {why}"));
                 self.assumptions.push(Assumption {
                     line: self.lines,
                     key: path.to_owned(),
@@ -67,12 +49,10 @@ impl Sheet {
         }
     }
 
-    /// Writes what is required of flows, at the end: a deadline only if one of them has it.
-    pub(crate) fn accept(&mut self, has_deadline: bool) {
-        let deadline = if has_deadline { " sim: deadline," } else { "" };
-        self.line("");
-        self.line("accept:");
-        self.line(&format!("  - {{ flow: \"*\",{deadline} lost: 0 }}"));
+    fn commented(&mut self, line: &str, comment: &str) {
+        let width = line.chars().count();
+        let space = COMMENT_COLUMN.saturating_sub(width).max(1);
+        self.line(&format!("{line}{:space$}# {}", "", one_line(comment)));
     }
 
     /// Returns the text, with the assumptions as data, and the assumptions.
@@ -98,28 +78,6 @@ impl Sheet {
 fn one_line(comment: &str) -> String {
     let seen = |c| if is_unseen(c) { '?' } else { c };
     comment.chars().map(seen).collect()
-}
-
-/// Returns the value that a line gives to a path.
-fn value_in<'l>(line: &'l str, path: &str) -> &'l str {
-    let line = line.trim();
-    // An item of a list is a value itself.
-    if let Some(item) = line.strip_prefix("- {") {
-        return &line[line.len() - item.len() - 1..];
-    }
-    let name = path.rsplit('.').next().unwrap_or(path);
-    let inner = line.strip_suffix(" }").and_then(|line| {
-        let begin = line.find(&format!("{{ {name}: "))? + name.len() + 4;
-        line.get(begin..)
-    });
-    // `run: { for: 10 s }`, but `x: { is: ... }` is a value of x.
-    let outer = line.split_once(": ").map(|(key, value)| (key.trim_matches('"'), value));
-    match (outer, inner) {
-        (Some((key, value)), _) if path.ends_with(key) => value,
-        (_, Some(value)) => value,
-        (Some((_, value)), None) => value,
-        (None, None) => line,
-    }
 }
 
 /// Names in use, so that each is given once, with the number that the next of the same name gets.
@@ -199,6 +157,12 @@ pub(crate) fn rate(bits: u64) -> String {
     format!("{} {word}", bits / unit)
 }
 
+/// Writes thousandths as a decimal number.
+pub(crate) fn thousandths(number: u64) -> String {
+    let text = format!("{}.{:03}", number / 1000, number % 1000);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -244,29 +208,11 @@ mod tests {
         assert_ne!(names.take(&"x".repeat(300)), long);
     }
 
-    /// Oracle: the lines of importers, by hand.
-    #[test]
-    fn the_value_of_a_line_is_found() {
-        for (line, path, value) in [
-            ("    latency: 10 us", "switches.a.b.latency", "10 us"),
-            ("run: { for: 10 s }", "run.for", "10 s"),
-            ("  dev.1: { stack: device }", "nodes.dev.1", "{ stack: device }"),
-            ("  \"no\": { stack: device }", "nodes.no", "{ stack: device }"),
-            (
-                "  - { ends: [a, \"s:1\"], rate: 1 Gbit/s }",
-                "links.0",
-                "{ ends: [a, \"s:1\"], rate: 1 Gbit/s }",
-            ),
-            ("    to: [a, b]", "flows.x: y.to", "[a, b]"),
-        ] {
-            assert_eq!(value_in(line, path), value);
-        }
-    }
-
     #[test]
     fn a_comment_cannot_leave_its_line() {
         let mut sheet = Sheet::default();
-        sheet.assumed("a: 1", "a", "from `x\ny: 2`");
+        let basis = Basis::Assumed("from `x\ny: 2`".into());
+        sheet.noted("a: 1", "1", "a", &basis);
         let (text, assumptions) = sheet.done();
         // An empty one, a comment, `assumed` and its entry.
         assert_eq!(text.lines().count(), 5);

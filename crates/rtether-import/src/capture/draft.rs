@@ -158,10 +158,11 @@ impl Drafter<'_> {
                 draft.assume("rate", Text::Bits(*rate), "the mean while it was seen");
             }
             Release::Periodic { period, rate, jitter, basis } => {
-                match rate {
-                    Some(rate) => draft.give("rate", Text::Often(*rate), basis.clone()),
-                    None => draft.give("period", *period, basis.clone()),
-                }
+                let (key, text) = match rate {
+                    Some(rate) => ("rate", Text::Often(rate.unsigned_abs() * 1_000)),
+                    None => ("period", Text::Time(*period)),
+                };
+                draft.give(key, text, basis.clone());
                 draft.spread(*period, run, number);
                 if jitter.as_ps() >= STAMPS {
                     let jitter = rounded_up(*jitter).min(Duration::from_ps(period.as_ps() - 1));

@@ -4,9 +4,9 @@ use rtether_model::quantity::Duration;
 
 use super::basic::Encoding;
 use super::model::Model;
-use super::release::{Note, Value};
 use super::templates::Member;
 use super::xml::{Element, attribute, word};
+use crate::draft::{Basis, Text, Value};
 use crate::options::Class;
 use crate::text::quote;
 
@@ -23,16 +23,30 @@ pub(super) struct Flow {
     pub(super) listeners: Vec<usize>,
     /// Subnetwork in which it is sent.
     pub(super) subnetwork: usize,
-    /// Line with the key that says when packets are sent.
-    pub(super) release: String,
-    pub(super) release_note: Note,
-    /// Time between two packets at least.
-    pub(super) gap: Duration,
+    pub(super) release: Release,
     /// Octets of a packet, without Ethernet and the header of eight octets.
     pub(super) size: Value<u64>,
     /// `None` without a tag.
     pub(super) priority: Option<Value<u8>>,
     pub(super) vlan: Option<u16>,
+}
+
+/// When the packets of a flow are sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Release {
+    /// Key and value in the scenario.
+    pub(super) key: &'static str,
+    pub(super) text: Text,
+    pub(super) basis: Basis,
+    /// Time between two packets at least, rounded down.
+    pub(super) gap: Duration,
+}
+
+impl Release {
+    /// Packets come so far apart.
+    pub(super) const fn every(key: &'static str, gap: Duration, basis: Basis) -> Self {
+        Self { key, text: Text::Time(gap), basis, gap }
+    }
 }
 
 /// Returns the octets of a member of a data set of a device, at most, or what is not known of it.

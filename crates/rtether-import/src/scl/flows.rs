@@ -2,21 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rtether_model::quantity::Duration;
 use rtether_model::wire::Encapsulation;
 
 use super::basic::Encoding;
-use super::flow::{Flow, member, octets};
+use super::flow::{Flow, Release, member, octets};
 use super::frames::{Goose, Samples};
 use super::model::{Address, Block, Kind, Model};
 use super::notes::Notes;
-use super::release::{self, Note, Value};
+use super::release;
 use super::report;
 use super::subscribe::{Listener, Listeners};
 use super::xml::{Element, attribute, child, word};
+use crate::draft::{Basis, Value};
 use crate::options::{Class, Options};
 use crate::plan::Code;
-use crate::sheet::time;
 use crate::text::quote;
 
 /// Most samples in a packet.
@@ -184,8 +183,10 @@ impl<'a> Sent<'_, 'a> {
         let [min, max] = release::times(self.address, notes);
         let size = self.goose_size(notes);
         let tag = self.tag(notes);
-        let event = self.flow(Class::Goose, &min, size.clone(), tag.clone());
-        let heartbeat = self.flow(Class::Heartbeat, &max, size, tag);
+        let event = Release::every("min_gap", min.value, min.basis);
+        let heartbeat = Release::every("period", max.value, max.basis);
+        let event = self.flow(Class::Goose, event, size.clone(), tag.clone());
+        let heartbeat = self.flow(Class::Heartbeat, heartbeat, size, tag);
         [event, heartbeat]
     }
 
@@ -200,10 +201,7 @@ impl<'a> Sent<'_, 'a> {
         let number = number.unwrap_or(1);
         let rate = release::rate(self.block.element, number, options, notes);
         let size = self.samples_size(number, notes);
-        let times = Value { value: rate.value.period, note: rate.note };
-        let mut flow = self.flow(Class::SampledValues, &times, size, self.tag(notes));
-        flow.release = rate.value.line;
-        flow
+        self.flow(Class::SampledValues, rate, size, self.tag(notes))
     }
 
     fn tag(&self, notes: &mut Notes) -> (Value<u8>, Option<u16>) {
@@ -214,7 +212,7 @@ impl<'a> Sent<'_, 'a> {
     fn flow(
         &self,
         class: Class,
-        times: &Value<Duration>,
+        release: Release,
         size: Value<u64>,
         (priority, vlan): (Value<u8>, Option<u16>),
     ) -> Flow {
@@ -227,15 +225,6 @@ impl<'a> Sent<'_, 'a> {
             | Class::Sporadic
             | Class::Bulk => "",
         };
-        let key = match class {
-            Class::Goose => "min_gap",
-            Class::Heartbeat
-            | Class::SampledValues
-            | Class::Report
-            | Class::Periodic
-            | Class::Sporadic
-            | Class::Bulk => "period",
-        };
         let at = self.at.map_or_else(String::new, |at| format!("@{at}"));
         let mac = self.address.parameter("MAC-Address").unwrap_or("none");
         let app = self.address.parameter("APPID").unwrap_or("none");
@@ -246,9 +235,7 @@ impl<'a> Sent<'_, 'a> {
             talker: self.address.interface,
             listeners: self.listeners.clone(),
             subnetwork: self.model.interfaces[self.address.interface].subnetwork,
-            release: format!("{key}: {}", time(times.value)),
-            release_note: times.note.clone(),
-            gap: times.value,
+            release,
             size,
             priority: Some(priority),
             vlan,
@@ -269,7 +256,7 @@ impl<'a> Sent<'_, 'a> {
                 data,
             };
             let words = format!("{members} members; numbers and texts at their longest");
-            (size.size(), Note::Assumed(words))
+            (size.size(), Basis::Assumed(words))
         });
         self.fitting(size, Encapsulation::Goose, notes)
     }
@@ -282,17 +269,17 @@ impl<'a> Sent<'_, 'a> {
             values.any(|value| value == "true" || value == "1")
         };
         let data_set = self.logical_name().len() + "/LLN0$".len() + word(block, "datSet").len();
-        let (data, note) = match self.data(Encoding::Fixed) {
+        let (data, basis) = match self.data(Encoding::Fixed) {
             Ok((members, data)) => {
                 let words = format!("{members} members, nofASDU {count}");
-                (data, Note::Follows(words))
+                (data, Basis::Follows(words))
             }
             Err(why) => {
                 let members = self.members().map_or(USUAL_MEMBERS, |members| members.len());
                 let words = format!("{members} members of {SAMPLE} octets; {why}");
                 let text = format!("the size of {} is not known: {why}", quote(&self.path()));
                 notes.add(block, Code::UnknownSize, text);
-                (octets(members) * SAMPLE, Note::Assumed(words))
+                (octets(members) * SAMPLE, Basis::Assumed(words))
             }
         };
         let size = Samples {
@@ -305,7 +292,7 @@ impl<'a> Sent<'_, 'a> {
             has_clock: has(&["synchSourceId"]),
             data,
         };
-        let size = Ok((size.size(), note));
+        let size = Ok((size.size(), basis));
         self.fitting(size, Encapsulation::SampledValues, notes)
     }
 
@@ -322,14 +309,14 @@ impl<'a> Sent<'_, 'a> {
     /// Returns a size that fits a frame, the largest if it is not known.
     fn fitting(
         &self,
-        size: Result<(u64, Note), String>,
+        size: Result<(u64, Basis), String>,
         encapsulation: Encapsulation,
         notes: &mut Notes,
     ) -> Value<u64> {
         let most = encapsulation.max_payload().get();
         let path = self.path();
         let (code, text, why) = match size {
-            Ok((size, note)) if size <= most => return Value { value: size, note },
+            Ok((size, basis)) if size <= most => return Value { value: size, basis },
             Ok((size, _)) => {
                 let text = format!("the packets of {} may have {size} octets", quote(&path));
                 (Code::TooLarge, text, format!("the largest; {size} octets do not fit"))

@@ -1,24 +1,25 @@
 //! IEC 61850 SCL: what devices publish, who listens, and how they are connected.
 //!
 //! `xml` reads the file within limits, `model` takes from it what matters for traffic (`copies`: from
-//! several files of one plant), `subscribe` finds the listeners, `templates` the sizes of data (`basic` those of basic types, `frames` those
-//! of packets), `flows` makes flows of control blocks (`release`: when they send; `report`: those of
-//! reports), `topology`
-//! stations and switches, and `write` the scenario.
+//! several files of one plant), `subscribe` finds the listeners, `templates` the sizes of data
+//! (`basic` those of basic types, `frames` those of packets), `flows` makes flows of control blocks
+//! (`release`: when they send; `report`: those of reports), `topology` stations and switches,
+//! `networks` says what is assumed about subnetworks, and `draft` drafts the plant.
 
 mod basic;
 mod copies;
+mod draft;
 mod flow;
 mod flows;
 mod frames;
 mod model;
+mod networks;
 mod notes;
 mod release;
 mod report;
 mod subscribe;
 mod templates;
 mod topology;
-mod write;
 pub(crate) mod xml;
 
 use std::collections::BTreeSet;
@@ -82,8 +83,9 @@ pub(crate) fn import(texts: &[(&str, &str)], options: &Options) -> Result<Plan, 
     let names: Vec<&str> = sources.iter().map(|source| source.name).collect();
     let head = head(&names.join(", "), &format, &model);
     let title = title(&names);
-    let (scenario, assumptions) =
-        write::write(&head, &title, &model, &topology, &published, options, &mut notes);
+    let plant = (&model, &topology);
+    let draft = draft::draft(head, title, plant, &published, options, &mut notes);
+    let (scenario, assumptions) = draft.write();
     Ok(Plan {
         format,
         scenario,
@@ -185,11 +187,9 @@ fn edition(root: Element<'_>) -> String {
 }
 
 fn head(name: &str, format: &str, model: &Model<'_>) -> Vec<String> {
-    let mut head = vec![
-        format!("From {} ({format}) by `rtether import`.", plain(name, 80)),
-        "What the file does not say is marked `assumed`: check these lines first.".into(),
-        "Sizes are octets of the packet after the header of eight octets.".into(),
-    ];
+    let from = format!("{} ({format})", plain(name, 80));
+    let mut head = crate::draft::head(&from, "the file does not say");
+    head.push("Sizes are octets of the packet after the header of eight octets.".into());
     let missing = "Not in the file, and not here: time synchronization, redundancy, what clients ask of servers";
     head.push(match model.report_blocks - model.reports.len() {
         0 => format!("{missing}."),
@@ -197,7 +197,7 @@ fn head(name: &str, format: &str, model: &Model<'_>) -> Vec<String> {
             format!("{missing}, reports to clients that are not named ({count} control blocks).")
         }
     });
-    head
+    head.iter().map(|line| plain(line, 200)).collect()
 }
 
 fn counts(model: &Model<'_>, topology: &Topology, published: &Published) -> Vec<Count> {

@@ -2,12 +2,14 @@
 
 use rtether_model::quantity::Duration;
 
+use super::flow::Release;
 use super::model::{Address, Kind};
 use super::notes::Notes;
 use super::xml::{Element, attribute, child, content};
+use crate::draft::{Basis, Text, Value};
 use crate::options::{Frequency, Options};
 use crate::plan::Code;
-use crate::sheet::time;
+use crate::sheet::{thousandths, time};
 use crate::text::quote;
 
 const PS_PER_MS: i128 = 1_000_000_000;
@@ -21,34 +23,6 @@ const USUAL_MAX: Duration = Duration::from_ms(1000);
 const USUAL_RATE: u64 = 80;
 /// More samples in a period than any device takes.
 const ODD_RATE: u64 = 1000;
-
-/// A value, and why it is that one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Value<T> {
-    pub(super) value: T,
-    pub(super) note: Note,
-}
-
-/// What the scenario says about a value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Note {
-    /// The file states it.
-    Stated,
-    /// It follows from what the file states.
-    Follows(String),
-    /// The file does not state it.
-    Assumed(String),
-}
-
-impl<T> Value<T> {
-    pub(super) const fn stated(value: T) -> Self {
-        Self { value, note: Note::Stated }
-    }
-
-    pub(super) const fn assumed(value: T, why: String) -> Self {
-        Self { value, note: Note::Assumed(why) }
-    }
-}
 
 /// Returns the shortest and the longest time between two GOOSE packets.
 pub(super) fn times(address: &Address<'_>, notes: &mut Notes) -> [Value<Duration>; 2] {
@@ -64,12 +38,12 @@ pub(super) fn times(address: &Address<'_>, notes: &mut Notes) -> [Value<Duration
                 notes.add(element, Code::BadValue, text);
                 assumed(&format!("{name} is no time"))
             },
-            |span| Value { value: span, note: Note::Follows(name.into()) },
+            |span| Value { value: span, basis: Basis::Follows(name.into()) },
         )
     };
     let times = [read("MinTime", USUAL_MIN, "time"), read("MaxTime", USUAL_MAX, "time")];
     let [min, max] = times.each_ref().map(|own| own.value);
-    if min > max && times.iter().all(|own| matches!(own.note, Note::Follows(_))) {
+    if min > max && times.iter().all(|own| matches!(own.basis, Basis::Follows(_))) {
         let (min, max) = (time(min), time(max));
         let text = format!("MinTime {min} is longer than MaxTime {max}");
         notes.add(address.element, Code::BadValue, text);
@@ -160,22 +134,13 @@ fn decimal(text: &str, unit: i128) -> Option<Duration> {
     i64::try_from(ps).ok().map(Duration::from_ps)
 }
 
-/// How often packets of sampled values are sent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Rate {
-    /// Line of the scenario.
-    pub(super) line: String,
-    /// Time between two packets, rounded down.
-    pub(super) period: Duration,
-}
-
 /// Returns how often packets of sampled values are sent.
 pub(super) fn rate(
     block: Element<'_>,
     per_packet: u64,
     options: &Options,
     notes: &mut Notes,
-) -> Value<Rate> {
+) -> Release {
     let stated = attribute(block, "smpRate");
     let number = stated.and_then(|text| text.parse::<u64>().ok());
     let number = number.filter(|number| (1..=1_000_000).contains(number));
@@ -191,11 +156,8 @@ pub(super) fn rate(
         "SecPerSmp" => {
             let ps = i128::from(number) * i128::from(per_packet) * 1_000 * PS_PER_MS;
             let ps = i64::try_from(ps.min(LONGEST)).unwrap_or(i64::MAX);
-            let period = Duration::from_ps(ps);
-            Value {
-                value: Rate { line: format!("period: {}", time(period)), period },
-                note: Note::Follows(format!("{number} s per sample")),
-            }
+            let basis = Basis::Follows(format!("{number} s per sample"));
+            Release::every("period", Duration::from_ps(ps), basis)
         }
         mode => {
             if mode != "SmpPerPeriod" {
@@ -214,47 +176,38 @@ pub(super) fn rate(
 }
 
 /// Samples in a period of the power system.
-fn per_period(samples: u64, per_packet: u64, options: &Options, why: Option<&str>) -> Value<Rate> {
+fn per_period(samples: u64, per_packet: u64, options: &Options, why: Option<&str>) -> Release {
     let (frequency, is_stated) = options.frequency();
-    let rate = packets(samples * frequency.millihertz(), per_packet);
     let hertz = hertz(frequency);
     let count = format!("{samples} samples a period at {hertz}");
-    let note = match (why, is_stated) {
-        (Some(why), _) => Note::Assumed(format!("{count}; {why}")),
-        (None, true) => Note::Follows(count),
-        (None, false) => Note::Assumed(format!("{hertz}; {count}")),
+    let basis = match (why, is_stated) {
+        (Some(why), _) => Basis::Assumed(format!("{count}; {why}")),
+        (None, true) => Basis::Follows(count),
+        (None, false) => Basis::Assumed(format!("{hertz}; {count}")),
     };
-    Value { value: rate, note }
+    packets(samples * frequency.millihertz(), per_packet, basis)
 }
 
-fn per_second(samples: u64, per_packet: u64, why: Option<String>) -> Value<Rate> {
-    Value {
-        value: packets(samples * 1_000, per_packet),
-        note: why
-            .map_or_else(|| Note::Follows(format!("{samples} samples a second")), Note::Assumed),
-    }
+fn per_second(samples: u64, per_packet: u64, why: Option<String>) -> Release {
+    let count = format!("{samples} samples a second");
+    let basis = why.map_or(Basis::Follows(count), Basis::Assumed);
+    packets(samples * 1_000, per_packet, basis)
 }
 
 /// Returns the rate of packets from that of samples, in thousandths per second.
-fn packets(samples: u64, per_packet: u64) -> Rate {
+fn packets(samples: u64, per_packet: u64, basis: Basis) -> Release {
     let ps = 1_000_000_000_000_000 * i128::from(per_packet) / i128::from(samples.max(1));
     let period = Duration::from_ps(i64::try_from(ps.max(1)).unwrap_or(i64::MAX));
-    let line = if samples.is_multiple_of(per_packet) {
-        format!("rate: {} /s", thousandths(samples / per_packet))
-    } else {
-        format!("period: {}", time(period))
-    };
-    Rate { line, period }
+    let mut release = Release::every("period", period, basis);
+    if samples.is_multiple_of(per_packet) {
+        release.key = "rate";
+        release.text = Text::Often(samples / per_packet);
+    }
+    release
 }
 
 fn hertz(frequency: Frequency) -> String {
     format!("{} Hz", thousandths(frequency.millihertz()))
-}
-
-/// Writes thousandths as a decimal number.
-fn thousandths(number: u64) -> String {
-    let text = format!("{}.{:03}", number / 1000, number % 1000);
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// Returns the priority of the tag.
@@ -312,11 +265,15 @@ mod tests {
         }
     }
 
-    fn rate_of(attributes: &str, per_packet: u64, options: &Options) -> Value<Rate> {
+    fn rate_of(attributes: &str, per_packet: u64, options: &Options) -> Release {
         let text = format!("<SampledValueControl {attributes}/>");
         let document = xml::parse(&text).expect("XML");
         let mut notes = Notes::new(&[("", &document)]);
         rate(document.root_element(), per_packet, options, &mut notes)
+    }
+
+    fn line(release: &Release) -> String {
+        format!("{}: {}", release.key, release.text)
     }
 
     /// Oracle: IEC 61850-9-2LE (80 samples a period: 4000 /s at 50 Hz, 4800 /s at 60 Hz) and IEC
@@ -325,7 +282,7 @@ mod tests {
     fn rates_of_samples() {
         let plain = Options::new();
         let sixty = Options::new().with_frequency(Frequency::parse("60").expect("hertz"));
-        for (attributes, per_packet, options, line) in [
+        for (attributes, per_packet, options, expected) in [
             ("smpRate='80'", 1, &plain, "rate: 4000 /s"),
             ("smpRate='80'", 1, &sixty, "rate: 4800 /s"),
             ("smpRate='256' smpMod='SmpPerPeriod'", 8, &plain, "rate: 1600 /s"),
@@ -335,22 +292,22 @@ mod tests {
             ("smpRate='x'", 1, &plain, "rate: 4000 /s"),
         ] {
             let read = rate_of(attributes, per_packet, options);
-            assert_eq!(read.value.line, line, "{attributes}");
+            assert_eq!(line(&read), expected, "{attributes}");
         }
-        assert!(matches!(rate_of("smpRate='80'", 1, &plain).note, Note::Assumed(_)));
-        assert!(matches!(rate_of("smpRate='80'", 1, &sixty).note, Note::Follows(_)));
+        assert!(matches!(rate_of("smpRate='80'", 1, &plain).basis, Basis::Assumed(_)));
+        assert!(matches!(rate_of("smpRate='80'", 1, &sixty).basis, Basis::Follows(_)));
         // Too many for a period: 4000 of them at 50 Hz would be 200 000 a second.
         let odd = rate_of("smpRate='4000'", 1, &plain);
-        assert_eq!(odd.value.line, "rate: 4000 /s");
-        assert!(matches!(odd.note, Note::Assumed(_)));
+        assert_eq!(line(&odd), "rate: 4000 /s");
+        assert!(matches!(odd.basis, Basis::Assumed(_)));
     }
 
     /// Oracle: a third of a second in picoseconds, rounded down, so that no packet comes late.
     #[test]
     fn rates_that_are_no_decimal_numbers_are_periods() {
         let third = rate_of("smpRate='10' smpMod='SmpPerSec'", 3, &Options::new());
-        assert_eq!(third.value.line, "period: 300 ms");
+        assert_eq!(line(&third), "period: 300 ms");
         let odd = rate_of("smpRate='7' smpMod='SmpPerSec'", 3, &Options::new());
-        assert_eq!(odd.value.period.as_ps(), 428_571_428_571);
+        assert_eq!(odd.gap.as_ps(), 428_571_428_571);
     }
 }

@@ -9,15 +9,14 @@ use std::collections::BTreeSet;
 use rtether_model::quantity::Duration;
 
 use super::basic::Encoding;
-use super::flow::{Flow, member, octets};
+use super::flow::{Flow, Release, member, octets};
 use super::frames::Report as Message;
 use super::model::{Model, Report};
 use super::notes::Notes;
-use super::release::{Note, Value};
 use super::xml::{Element, attribute, child, children, word};
+use crate::draft::{Basis, Value};
 use crate::options::Class;
 use crate::plan::Code;
-use crate::sheet::time;
 use crate::text::quote;
 
 /// Time between two reports of changes, if the file says nothing of it.
@@ -141,16 +140,14 @@ fn of<'a>(
         Some("true" | "1") => "buffered",
         Some(_) | None => "unbuffered",
     };
-    let flow = |suffix: &str, key: &str, gap: Duration, note: Note| Flow {
+    let flow = |suffix: &str, key: &'static str, gap: Duration, basis: Basis| Flow {
         name: format!("{}{at} {suffix}", path(model, report)),
         class: Class::Report,
         description: format!("{kind} report of {}", quote_set(element)),
         talker,
         listeners: listeners.to_vec(),
         subnetwork: model.interfaces[talker].subnetwork,
-        release: format!("{key}: {}", time(gap)),
-        release_note: note,
-        gap,
+        release: Release::every(key, gap, basis),
         size: size.clone(),
         priority: None,
         vlan: None,
@@ -161,12 +158,12 @@ fn of<'a>(
             Some(gap) => (gap, "bufTime; changes come as often as it allows"),
             None => (USUAL_GAP, "the file does not say how often data change"),
         };
-        flows.push(flow("changes", "min_gap", gap, Note::Assumed(why.into())));
+        flows.push(flow("changes", "min_gap", gap, Basis::Assumed(why.into())));
     }
     if is_set(&["period"])
         && let Some(period) = milliseconds(element, "intgPd", notes)
     {
-        flows.push(flow("period", "period", period, Note::Follows("intgPd".into())));
+        flows.push(flow("period", "period", period, Basis::Follows("intgPd".into())));
     }
     flows
 }
