@@ -64,6 +64,7 @@ use alloc::vec::Vec;
 
 use rtether_model::ingress::Police;
 use rtether_model::smoother::{Config, Mode};
+use rtether_model::wire::MAX_TAGGED_FRAME;
 
 use crate::curve::{JITTER_MAX, Load};
 use crate::index::NONE;
@@ -73,7 +74,7 @@ use crate::stack::Service;
 /// Bits in an octet, for a second in picoseconds.
 const OCTET: i128 = 8_000_000_000_000;
 /// Octets of the longest frame, tag included.
-const FRAME_MAX: i64 = 1522;
+const FRAME_MAX: i64 = MAX_TAGGED_FRAME.get().cast_signed();
 /// Rules of a port at most.
 const MAX_RULES: usize = 256;
 

@@ -23,6 +23,12 @@ pub const GAP: Bytes = Bytes::new(12);
 pub const MIN_FRAME: Bytes = Bytes::new(64);
 /// Longest frame payload (no jumbo frames).
 pub const MAX_FRAME_PAYLOAD: Bytes = Bytes::new(1500);
+/// Longest untagged frame, addresses to FCS.
+pub const MAX_FRAME: Bytes = Bytes::new(HEADER.get() + MAX_FRAME_PAYLOAD.get() + FCS.get());
+/// Longest frame with a tag.
+pub const MAX_TAGGED_FRAME: Bytes = Bytes::new(MAX_FRAME.get() + TAG.get());
+/// Preamble and gap: what a frame takes of a link in addition to its octets.
+pub const OVERHEAD: Bytes = Bytes::new(PREAMBLE.get() + GAP.get());
 /// Header of IPv4 without options, which each fragment of a datagram has.
 pub const IP: Bytes = Bytes::new(20);
 /// Octets that each fragment but the last carries behind this header: a multiple of 8, the unit of
@@ -235,8 +241,8 @@ pub fn frame_size(payload: Bytes, encapsulation: Encapsulation) -> Bytes {
 }
 
 /// Returns the octets that a frame occupies on the wire, with preamble and gap.
-pub fn wire_size(frame: Bytes) -> Bytes {
-    PREAMBLE + frame + GAP
+pub const fn wire_size(frame: Bytes) -> Bytes {
+    Bytes::new(frame.get() + OVERHEAD.get())
 }
 
 /// Returns the time from the first bit of the preamble to the last bit of the frame.
@@ -269,6 +275,13 @@ mod tests {
             assert_eq!(frame_size(payload, Encapsulation::Raw).get(), (p + 18).max(64));
         }
         assert_eq!(Encapsulation::Udp.max_payload().get(), 1472);
+    }
+
+    /// Oracle: IEEE 802.3-2022, 3.2.7 and 4A.4.2: 1518 octets, 1522 with a tag; 1538 with preamble and gap.
+    #[test]
+    fn the_longest_frames() {
+        assert_eq!([MAX_FRAME.get(), MAX_TAGGED_FRAME.get()], [1_518, 1_522]);
+        assert_eq!(wire_size(MAX_FRAME).get(), 1_538);
     }
 
     /// Oracle: RFC 791, 3.2, by hand: 8 octets of UDP and the payload are cut every 1480 octets,

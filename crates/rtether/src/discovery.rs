@@ -7,6 +7,7 @@ use std::fmt::Write;
 use rtether_model::flow::Flow;
 use rtether_model::network::{NodeId, PortId};
 use rtether_model::quantity::{BitRate, Duration, Instant};
+use rtether_model::wire::wire_size;
 use rtether_sim::observe::{Datagram, Delivery, Observer, PacketInfo};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -21,8 +22,6 @@ use rtether_sim::BuildError;
 
 /// Span in which the load of a link is highest.
 const SPAN: Duration = Duration::from_ms(10);
-/// Preamble and gap of a frame, in octets.
-const OVERHEAD: u64 = 20;
 /// Links that are listed for people.
 const SHOWN: usize = 12;
 
@@ -185,7 +184,7 @@ impl Observer for Seen {
             let ms = (now - Instant::ZERO).as_ns_floor() / 1_000_000;
             *self.by_ms.entry(ms).or_default() += octets;
         }
-        let wire = packet.frame_size.get() + OVERHEAD;
+        let wire = wire_size(packet.frame_size).get();
         let count = self.ports.entry(port).or_default();
         let span = (now - Instant::ZERO).as_ps() / SPAN.as_ps();
         if span != count.span {

@@ -232,12 +232,11 @@ fn bulk(stream: &Stream, times: &Times) -> Option<Release> {
 /// Returns the largest size that a frame or message has.
 const fn largest(over: Over) -> u64 {
     match over {
-        Over::Raw => 1500,
-        Over::Udp => 65_507,
+        // A stream has no largest message; a scenario takes this one.
         Over::Tcp => 16_000_000,
-        Over::Icmp => 1472,
-        Over::Goose | Over::SampledValues => 1492,
-        Over::Profinet => 1494,
+        Over::Raw | Over::Udp | Over::Icmp | Over::Goose | Over::SampledValues | Over::Profinet => {
+            over.encapsulation().max_packet().get()
+        }
     }
 }
 

@@ -5,6 +5,8 @@
 
 use std::hash::{DefaultHasher, Hasher};
 
+use rtether_model::wire::Encapsulation;
+
 /// Types of Ethernet.
 const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86DD;
@@ -97,14 +99,15 @@ impl Over {
         matches!(self, Self::Udp | Self::Tcp | Self::Icmp)
     }
 
-    /// Returns the octets of headers and check sequence around a payload, without a tag.
-    pub(super) const fn around(self) -> u64 {
-        18 + match self {
-            Self::Raw => 0,
-            Self::Udp | Self::Icmp => 28,
-            Self::Tcp => 40,
-            Self::Goose | Self::SampledValues => 8,
-            Self::Profinet => 6,
+    pub(super) const fn encapsulation(self) -> Encapsulation {
+        match self {
+            Self::Raw => Encapsulation::Raw,
+            Self::Udp => Encapsulation::Udp,
+            Self::Tcp => Encapsulation::Tcp,
+            Self::Icmp => Encapsulation::Icmp,
+            Self::Goose => Encapsulation::Goose,
+            Self::SampledValues => Encapsulation::SampledValues,
+            Self::Profinet => Encapsulation::Profinet,
         }
     }
 }

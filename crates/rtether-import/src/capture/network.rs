@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 
 use rtether_model::quantity::Duration;
+use rtether_model::wire::{
+    Encapsulation, FCS, FRAGMENT, HEADER, MAX_TAGGED_FRAME, MIN_FRAME, TAG, wire_size,
+};
 
 use super::draft::deadline;
 use super::flows::{Flow, Release};
@@ -14,10 +17,8 @@ use crate::stacks::Stacks;
 const RATES: [u64; 4] = [100, 1_000, 10_000, 100_000];
 /// Largest share of a link that is assumed to be used, in percent.
 const MOST: u128 = 40;
-/// Octets of tag, preamble and gap around a frame.
-const AROUND: u64 = 4 + 8 + 12;
 /// Octets of a full segment on the wire, and such segments that a connection sends at once.
-const SEGMENT: u64 = 1542;
+const SEGMENT: u64 = wire_size(MAX_TAGGED_FRAME).get();
 const WINDOW: u64 = 10;
 /// Frames that a simulation of the plan may have, and its length in milliseconds.
 const FRAMES: u128 = 5_000_000;
@@ -37,8 +38,10 @@ impl Flow {
 
     /// Returns the octets of a message on the wire, with all its frames.
     fn frame(&self) -> u64 {
-        let frames = self.size.div_ceil(1480).max(1);
-        (self.size + frames * (self.over.around() + AROUND)).max(64 + AROUND)
+        let over = self.over.encapsulation();
+        let frames = self.size.div_ceil(FRAGMENT.get()).max(1);
+        let around = wire_size(HEADER + over.header_size() + FCS + TAG).get();
+        (self.size + frames * around).max(wire_size(MIN_FRAME + TAG).get())
     }
 
     /// Returns bits per second in the mean.
@@ -56,7 +59,10 @@ impl Flow {
     /// Returns frames per second in the mean.
     fn frames_per_second(&self) -> u128 {
         match self.release {
-            Release::Bulk { rate } => u128::from(rate) / (1460 * 8) * 2 + 1,
+            // Segments, and as many acknowledgments.
+            Release::Bulk { rate } => {
+                u128::from(rate / Encapsulation::Tcp.max_payload().bits()) * 2 + 1
+            }
             Release::Periodic { .. } | Release::Sporadic { .. } => {
                 self.load() / 8 / u128::from(self.frame().max(1)) + 1
             }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use rtether_model::quantity::Duration;
+use rtether_model::wire::{MAX_DATAGRAM, MAX_FRAME_PAYLOAD};
 
 use super::plant::Plant;
 use super::value::{Number, Unit, Value};
@@ -14,7 +15,7 @@ use crate::text::quote;
 /// Most applications of a plant.
 const MOST: usize = 20_000;
 /// Largest message over UDP, and in one frame without further headers.
-const LARGEST: [u64; 2] = [65_507, 1_500];
+const LARGEST: [u64; 2] = [MAX_DATAGRAM.get(), MAX_FRAME_PAYLOAD.get()];
 /// Configurators that state latencies.
 const CONFIGURATORS: [&str; 3] =
     ["gateScheduleConfigurator", "failureProtectionConfigurator", "streamRedundancyConfigurator"];

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use rtether_model::quantity::Duration;
+use rtether_model::wire::MAX_DATAGRAM;
 
 use crate::columns::{Column, Columns, Source, unit_of_time};
 use crate::error::ImportError;
@@ -11,7 +12,7 @@ use crate::table::{Cells, Table};
 /// Longest time that a list may state.
 const LONGEST: i64 = 86_400_000_000_000_000;
 /// Largest message over UDP.
-const LARGEST: u64 = 65_507;
+const LARGEST: u64 = MAX_DATAGRAM.get();
 
 /// A flow of a list.
 #[derive(Clone, Debug)]

@@ -9,6 +9,7 @@ mod network;
 use std::collections::BTreeSet;
 
 use rtether_model::quantity::Duration;
+use rtether_model::wire::MAX_FRAME_PAYLOAD;
 
 use crate::File;
 use crate::cabling::Cabling;
@@ -26,7 +27,7 @@ use network::{Network, Switch};
 /// Rate of links that nothing states, in megabits per second.
 const USUAL_RATE: u64 = 1_000;
 /// Largest message in one frame without further headers.
-const ONE_FRAME: u64 = 1500;
+const ONE_FRAME: u64 = MAX_FRAME_PAYLOAD.get();
 /// Messages that a simulation may have, so that the first check is quick.
 const MESSAGES: i64 = 1_000_000;
 /// Longest run, in picoseconds.

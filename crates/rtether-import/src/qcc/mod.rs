@@ -10,6 +10,7 @@ mod tree;
 use std::collections::{BTreeMap, BTreeSet};
 
 use rtether_model::quantity::Duration;
+use rtether_model::wire::MAX_FRAME_PAYLOAD;
 
 use crate::error::ImportError;
 use crate::list::{self, Row};
@@ -25,7 +26,7 @@ const MAX_FINDINGS: usize = 2_000;
 /// Longest time, a day in picoseconds.
 const LONGEST: u128 = 86_400_000_000_000_000;
 /// Largest payload of a frame.
-const LARGEST: u64 = 1_500;
+const LARGEST: u64 = MAX_FRAME_PAYLOAD.get();
 /// Most frames in an interval: what a scenario takes.
 const MOST_FRAMES: u64 = 10_000;
 /// Where listeners are, in modules of several years.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rtether_model::quantity::Duration;
+use rtether_model::wire::{FCS, HEADER, MAX_FRAME, MIN_FRAME, TAG, wire_size};
 
 use super::network::Network;
 use super::{Flow, Read};
@@ -10,12 +11,11 @@ use crate::draft::{Basis, Draft, LinkDraft, PlantDraft, Text, Value, head};
 use crate::sheet::Names;
 use crate::text::plain;
 
-/// Octets around the payload of a frame: preamble and gap, addresses, type and check sequence.
-const AROUND: u64 = 20 + 18;
-/// Octets on the wire of the shortest and the longest frame without a tag, and of a tag.
-const SHORTEST: u64 = 84;
-const LONGEST_FRAME: u64 = 1_538;
-const TAG: u64 = 4;
+/// Octets on the wire around the payload of a frame, and those of the shortest and the longest frame
+/// without a tag.
+const AROUND: u64 = wire_size(HEADER).get() + FCS.get();
+const SHORTEST: u64 = wire_size(MIN_FRAME).get();
+const LONGEST: u64 = wire_size(MAX_FRAME).get();
 
 pub(super) fn draft(name: &str, read: &Read<'_>, network: &Network) -> PlantDraft {
     let mut names = Names::default();
@@ -88,7 +88,7 @@ fn flow_draft(
     }
     draft.state("over", "raw");
     let longest = flow.longest.max(SHORTEST);
-    let tag = if longest > LONGEST_FRAME { TAG } else { 0 };
+    let tag = if longest > LONGEST { TAG.get() } else { 0 };
     let size = Text::Octets((longest - AROUND - tag).max(1));
     draft.explain("size", size, &format!("packets of {} octets on the wire", flow.longest));
     if tag > 0 {

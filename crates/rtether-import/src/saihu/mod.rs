@@ -12,6 +12,7 @@ mod network;
 use std::collections::BTreeMap;
 
 use rtether_model::quantity::Duration;
+use rtether_model::wire::{MAX_TAGGED_FRAME, wire_size};
 use serde_json::{Map, Value};
 
 use crate::error::ImportError;
@@ -24,7 +25,7 @@ const MOST: usize = 20_000;
 /// Most ports on a path.
 const LONGEST: usize = 1_000;
 /// Octets on the wire of the longest frame, which has a tag.
-const LONGEST_TAGGED: u64 = 1_542;
+const LONGEST_FRAME: u64 = wire_size(MAX_TAGGED_FRAME).get();
 const PS: f64 = 1e12;
 
 /// Returns whether a text is such a file, as far as one sees at once.
@@ -293,7 +294,7 @@ fn flow<'d>(value: &'d Value, units: &Units) -> Result<Flow<'d>, String> {
     if rate <= 0.0 || burst == 0 {
         return Err(wrong("its curve has no burst or no rate".into()));
     }
-    if longest > LONGEST_TAGGED {
+    if longest > LONGEST_FRAME {
         return Err(wrong(format!("packets of {longest} octets are longer than a frame")));
     }
     Ok(Flow { name, paths, burst: burst.max(longest), rate, longest })

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use rtether_model::quantity::Duration;
+use rtether_model::quantity::{Bytes, Duration};
+use rtether_model::wire::{Encapsulation, TAG, frame_size, wire_size};
 
 use super::flow::Flow;
 use super::flows::Published;
@@ -20,8 +21,6 @@ use crate::text::quote;
 const USUAL_RATE: u64 = 100;
 /// Fastest link of a scenario that is ten times another, in megabits per second.
 const FASTEST: u64 = 100_000;
-/// Octets of preamble, addresses, tag, type, header, check sequence and gap around a packet.
-const AROUND: u64 = 8 + 12 + 4 + 2 + 8 + 4 + 12;
 /// Parts per million of a link.
 const WHOLE: u128 = 1_000_000;
 /// Share of a link that events may take; more of them are assumed to come less often.
@@ -123,7 +122,9 @@ pub(super) fn networks(
 
 /// Returns the share of a link that a flow takes, in parts per million.
 fn load(flow: &Flow, megabits: u64) -> u128 {
-    let bits = u128::from((flow.size.value + AROUND) * 8);
+    // Sampled values have the same header.
+    let frame = frame_size(Bytes::new(flow.size.value), Encapsulation::Goose);
+    let bits = u128::from(wire_size(frame + TAG).bits());
     let gap = u128::try_from(flow.release.gap.as_ps()).unwrap_or(1).max(1);
     // A bit takes 10^6 picoseconds at 1 Mbit/s.
     bits * 1_000_000 * WHOLE / (gap * u128::from(megabits))

@@ -25,7 +25,8 @@ use rtether_model::wire;
 use bed::{Bed, Failure, PORT, address_of};
 
 /// UDP and IP headers, Ethernet header and check sequence.
-const OVERHEAD: u64 = 46;
+const OVERHEAD: u64 =
+    wire::HEADER.get() + wire::Encapsulation::Udp.header_size().get() + wire::FCS.get();
 /// A sender that is farther behind its schedule skips frames.
 const BEHIND_MAX: Duration = Duration::from_us(50);
 /// Time around a stall in which arrivals and departures may be affected.

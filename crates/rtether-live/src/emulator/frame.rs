@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rtether_model::network::{NodeId, Pcp, Vid};
 use rtether_model::quantity::{Bytes, Duration};
-use rtether_model::wire::MIN_FRAME;
+use rtether_model::wire::{FCS, MIN_FRAME};
 use rtether_sim::emulation::Destination;
 
 use crate::link::MacAddress;
@@ -23,7 +23,6 @@ const HEADER: usize = 14;
 const ADDRESSES: usize = 12;
 /// Header and the longest payload; packet sockets omit the frame check sequence.
 const LENGTH_MAX: usize = HEADER + 1_500;
-const FCS: u64 = 4;
 const ETHERTYPE_TAG: u16 = 0x8100;
 
 /// `EtherType` of collision reports: local experimental 2 (IEEE 802-2014, 9.2.4).
@@ -175,7 +174,7 @@ pub(super) fn tag(control: Option<u16>) -> Result<Option<(Pcp, Vid)>, Discard> {
 
 /// Returns the frame size without tag: padded, with check sequence.
 pub(super) fn size(length: usize) -> Bytes {
-    MIN_FRAME.max(Bytes::new(length as u64 + FCS))
+    MIN_FRAME.max(Bytes::new(length as u64) + FCS)
 }
 
 /// Returns the octets of a frame as sent: unchanged, or a copy with a tag.

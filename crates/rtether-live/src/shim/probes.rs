@@ -8,7 +8,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-use rtether_model::quantity::{Bytes, Duration, Instant};
+use rtether_model::quantity::{Duration, Instant};
 use rtether_model::wire;
 use rtether_proto::probe::message::{Kind, Message};
 use rtether_proto::probe::{Answers, Declined, Outcome, PathConfig, Paths};
@@ -28,7 +28,6 @@ const TAG: usize = 4;
 /// maximum size.
 const LOST_AFTER: Duration = Duration::from_ms(100);
 const LOST_AFTER_FRAMES: i64 = 8;
-const LONGEST: Bytes = Bytes::new(1_518);
 
 /// Probes sent and answered by this shim.
 #[derive(Debug)]
@@ -75,7 +74,7 @@ impl Probes {
     /// Returns `None` if the settings have no probes.
     pub(super) fn new(now: Instant, settings: &Settings, own: MacAddress) -> Option<Self> {
         let probing = settings.probes.as_ref()?;
-        let longest = wire::occupancy(LONGEST, settings.rate) * LOST_AFTER_FRAMES;
+        let longest = wire::occupancy(wire::MAX_FRAME, settings.rate) * LOST_AFTER_FRAMES;
         let config = PathConfig { every: probing.every, timeout: LOST_AFTER.max(longest) };
         // Unpredictable for stations that do not see the probes.
         let [.., a, b, c, d] = RandomState::new().hash_one(own.0).to_be_bytes();

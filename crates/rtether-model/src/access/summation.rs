@@ -18,7 +18,7 @@ use crate::wire::{self, Encapsulation};
 /// How long a station holds a frame, on both ways together, if no other time is given.
 const PASS: Duration = Duration::from_us(1);
 /// Addresses, EtherType, header, datagram header, working counter, FCS.
-const AROUND: u64 = 14 + 2 + 10 + 2 + 4;
+const AROUND: u64 = wire::HEADER.get() + 2 + 10 + 2 + wire::FCS.get();
 /// Most octets of data in a frame with one datagram.
 const DATA_MAX: u64 = 1_486;
 /// Headers of a mailbox and of a fragment.
@@ -33,7 +33,7 @@ fn burst(octets: u64, most: u64, around: u64) -> Bytes {
     let (full, rest) = (octets / most, octets % most);
     let rest = (rest > 0 || full == 0).then(|| frame(rest));
     let count = full + u64::from(rest.is_some());
-    let between = (wire::GAP + wire::PREAMBLE).get() * (count - 1);
+    let between = wire::OVERHEAD.get() * (count - 1);
     Bytes::new(full * frame(most) + rest.unwrap_or(0) + between)
 }
 

@@ -17,12 +17,11 @@
 //! it finds no credit. A port is asked again at the end of a frame or, if nothing waits then, when
 //! the next one comes to any of its queues, which is as good: until then no queue gains anything.
 
-use rtether_model::quantity::{BitRate, Instant};
+use rtether_model::quantity::{BitRate, Bytes, Instant};
+use rtether_model::wire::wire_size;
 
 use super::{Decision, Waiting};
 
-/// Octets of preamble and gap.
-const OVERHEAD: u32 = 20;
 /// Slopes are in bit/s, times in picoseconds.
 const BITS: i128 = 1_000_000_000_000;
 /// Faster than any link (1 Tbit/s), so that no product overflows.
@@ -94,7 +93,7 @@ impl Shaped {
     }
 
     fn charge(&mut self, octets: u32) {
-        self.zero += i128::from(octets + OVERHEAD) * 8 * BITS;
+        self.zero += i128::from(wire_size(Bytes::new(octets.into())).bits()) * BITS;
     }
 }
 

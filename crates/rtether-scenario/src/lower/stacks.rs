@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use rtether_model::arp::Arp;
 use rtether_model::endnode::Detector;
 use rtether_model::network::{Cost, EndStation, LinearStack, RtosStack, Stack, Tasks};
-use rtether_model::quantity::{Bytes, Duration};
+use rtether_model::quantity::Duration;
 use rtether_model::unknown::{CostName, Unknown};
+use rtether_model::wire::MAX_TAGGED_FRAME;
 
 use super::check_name;
 use super::jitter::{LONGEST, jitter};
@@ -256,10 +257,10 @@ fn limits(reader: &mut Reader<'_>, fields: &Fields<'_>, station: &mut EndStation
     }
     if let Some(limit) = reader.size(fields, "driver_queue") {
         // Below a full frame, an idle station would drop frames.
-        if limit.value < Bytes::new(1522) {
-            let found = limit.value.to_string();
+        if limit.value < MAX_TAGGED_FRAME {
+            let (rule, found) = (format!("at least {MAX_TAGGED_FRAME}"), limit.value.to_string());
             let why = "a full frame has to fit";
-            reader.out_of_range("driver_queue", limit.span, "at least 1522 B", &found, why);
+            reader.out_of_range("driver_queue", limit.span, &rule, &found, why);
         }
         station.driver_queue = limit.value;
     }

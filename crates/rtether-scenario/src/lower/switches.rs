@@ -7,6 +7,7 @@ use rtether_model::network::{
     AddressTable, Buffer, Mirror, NodeId, NodeKind, Pcp, PortVlan, Selection, Switch, Vid,
 };
 use rtether_model::quantity::{Bytes, Duration};
+use rtether_model::wire::MAX_TAGGED_FRAME;
 
 use super::ingress::{self, Written};
 use super::offers::Offer;
@@ -225,9 +226,9 @@ impl Values {
 pub(super) fn buffer(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Buffer {
     let mut read = |key: &str| {
         let At { value, span } = reader.size(fields, key)?;
-        if value < Bytes::new(1522) {
-            let found = value.to_string();
-            reader.out_of_range(key, span, "at least 1522 B", &found, "a full frame has to fit");
+        if value < MAX_TAGGED_FRAME {
+            let (rule, found) = (format!("at least {MAX_TAGGED_FRAME}"), value.to_string());
+            reader.out_of_range(key, span, &rule, &found, "a full frame has to fit");
         }
         Some(value)
     };
@@ -295,9 +296,9 @@ pub(super) fn thresholds(
         return None;
     }
     let most = switch.buffer.per_port;
-    let range = 1522..=most.get();
+    let range = MAX_TAGGED_FRAME.get()..=most.get();
     if let Some(wrong) = list.iter().find(|size| !range.contains(size)) {
-        let rule = format!("1522 B to {most}");
+        let rule = format!("{MAX_TAGGED_FRAME} to {most}");
         let why = "a full frame has to fit, and the port has no more room";
         reader.out_of_range(KEY, at, &rule, &Bytes::new(*wrong).to_string(), why);
         return None;

@@ -9,6 +9,7 @@ use std::time;
 
 use rtether_live::host::files::Files;
 use rtether_model::quantity::Duration;
+use rtether_model::wire::{FCS, HEADER, wire_size};
 
 use super::{Finding, State};
 use crate::topics::{
@@ -139,7 +140,8 @@ fn device(name: &str, mtu: u64, speed: Option<u64>, size: u64) -> Finding {
     // Of each frame: headers of IP, UDP and RTPS inside the MTU; outside preamble, header, FCS, gap.
     let payload = mtu.saturating_sub(28 + 72).clamp(1, DATAGRAM);
     let frames = size.div_ceil(payload);
-    let wire = size.saturating_add(frames.saturating_mul(28 + 72 + 38));
+    let around = wire_size(HEADER + FCS);
+    let wire = size.saturating_add(frames.saturating_mul(28 + 72 + around.get()));
     let mut found = format!("MTU {mtu}: {frames} frames, {} on the wire", octets(wire));
     if let Some(speed) = speed {
         let us = wire.saturating_mul(8) / speed;

@@ -6,16 +6,14 @@
 
 use rtether_model::flow::{Flow, FlowId};
 use rtether_model::network::{Backoff, Hub, NodeId};
-use rtether_model::quantity::{BitRate, Bytes, Duration};
+use rtether_model::quantity::{BitRate, Duration};
 use rtether_model::record::Record;
+use rtether_model::wire::MAX_FRAME;
 
 use super::smallest_deadline;
 use crate::csma::{ATTEMPTS_MAX, Ranges};
 use crate::report::domain::{Attempts, Domain};
 use crate::scenario::Scenario;
-
-/// Largest frame of another station.
-const FRAME: Bytes = Bytes::new(1518);
 
 /// Result of the standard for one collision domain and its tightest deadline.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,7 +83,7 @@ fn of_deadline(
     let part = deadline / i64::from(accesses);
     // After this many collisions a frame gets through at the next trial at best.
     let longest = |collisions: u32| {
-        let (back_off, sending) = ranges.worst_case(collisions + 1, FRAME, rate);
+        let (back_off, sending) = ranges.worst_case(collisions + 1, MAX_FRAME, rate);
         back_off + sending
     };
     let collisions = (0..ATTEMPTS_MAX).find(|&n| longest(n) > part).unwrap_or(ATTEMPTS_MAX);

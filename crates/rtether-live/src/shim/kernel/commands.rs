@@ -1,19 +1,20 @@
 //! The `tc` commands that create, change and remove the queues.
 
 use rtether_model::quantity::{BitRate, Bytes};
+use rtether_model::wire::{self, wire_size};
 
 use super::netlink::{Hook, PREFERENCE};
 use super::shape::{self, AHEAD, LINK, ROOT, SMOOTHER, Shape, Treatment};
 use crate::namespace::CommandLine;
 
 /// Wire octets in addition to the datagram: addresses and type, check sequence, preamble, gap.
-const OVERHEAD: u64 = 14 + 4 + 8 + 12;
+const OVERHEAD: u64 = wire_size(wire::HEADER).get() + wire::FCS.get();
 /// Shortest frame with preamble and gap.
-const SHORTEST: u64 = 64 + 8 + 12;
+const SHORTEST: u64 = wire_size(wire::MIN_FRAME).get();
 /// The kernel counts the Ethernet header; the smoother counts datagrams only.
 const HEADER: i32 = -14;
 /// The length that the queues see does not include a tag pushed here.
-const TAG: u64 = 4;
+const TAG: u64 = wire::TAG.get();
 /// Rate of a splitter, in multiples of the link rate: it splits packets and must not delay them.
 const SPLITTER: u64 = 64;
 /// Largest frame overhead in addition to the datagram: addresses and type, four tags.

@@ -1,6 +1,7 @@
 //! Builds the status from the counters of kernel, program and control law.
 
 use rtether_model::quantity::Bytes;
+use rtether_model::wire;
 use rtether_proto::endnode::MalformedCounters;
 use rtether_proto::smoother::{ClassStatistics, State, Statistics};
 
@@ -13,11 +14,11 @@ use crate::shim::{
 };
 
 /// Addresses and type, not counted by the queues.
-const HEADER: u64 = 14;
+const HEADER: u64 = wire::HEADER.get();
 /// Octets of the check sequence.
-const CHECK_SEQUENCE: u64 = 4;
+const CHECK_SEQUENCE: u64 = wire::FCS.get();
 /// Check sequence, preamble and gap, not counted by devices.
-const ON_WIRE: u64 = CHECK_SEQUENCE + 8 + 12;
+const ON_WIRE: u64 = CHECK_SEQUENCE + wire::OVERHEAD.get();
 
 /// Sources of the status.
 #[derive(Clone, Copy, Debug)]

@@ -7,6 +7,9 @@ use rtether_model::network::Selection;
 use super::*;
 use crate::port::Selector;
 
+/// Octets of preamble and gap.
+const OVERHEAD: u32 = 20;
+
 /// Picoseconds for an octet at 100 Mbit/s, and that rate.
 const OCTET: i64 = 80_000;
 const RATE: i128 = 100_000_000;

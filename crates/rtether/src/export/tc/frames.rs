@@ -6,12 +6,12 @@ use rtether_model::flow::Flow;
 use rtether_model::network::{NodeKind, Pcp, PortId, TagHandling};
 use rtether_model::quantity::{BitRate, Bytes};
 use rtether_model::route::{Hop, Routing};
-use rtether_model::wire::{TAG, wire_size};
+use rtether_model::wire::{MAX_TAGGED_FRAME, TAG, wire_size};
 
 use crate::scenario::Scenario;
 
 /// Octets on the wire of the longest frame that Ethernet knows, with tag, preamble and gap.
-pub(super) const WHOLE: u64 = 1_542;
+pub(super) const WHOLE: u64 = wire_size(MAX_TAGGED_FRAME).get();
 
 /// Octets on the wire of the longest frame of each priority at each port.
 pub(super) struct Longest(BTreeMap<(PortId, Pcp), u64>);

@@ -1,7 +1,8 @@
 //! The queues of a port.
 
 use rtether_model::network::{Pcp, PortId, QueueMap, Selection};
-use rtether_model::quantity::BitRate;
+use rtether_model::quantity::{BitRate, Bytes};
+use rtether_model::wire::{FCS, MIN_FRAME, OVERHEAD};
 
 use super::frames::{WHOLE, credits};
 use super::{Plant, Script};
@@ -53,10 +54,11 @@ impl Limits {
     }
 }
 
-/// Octets that count: those of the frame with its FCS.
-const FRAME: &str = "stab overhead 4 mpu 64 linklayer ethernet";
-/// The same with preamble and gap, as shapers count.
-const WIRE: &str = "stab overhead 24 mpu 84 linklayer ethernet";
+/// Says which octets count of a frame, which Linux hands over without its FCS.
+fn stab(around: Bytes) -> String {
+    let (overhead, least) = (FCS + around, MIN_FRAME + around);
+    format!("stab overhead {} mpu {} linklayer ethernet", overhead.get(), least.get())
+}
 
 impl Queues<'_> {
     /// Writes the queues of the port.
@@ -68,7 +70,7 @@ impl Queues<'_> {
         if count == 1 || !self.selection.uses_queues() {
             script.say(&format!("{source}.selection: one queue; {source}.{key}"));
             script.clear(device);
-            script.run(&format!("{} {}", root(FRAME), self.limits.discipline(None)));
+            script.run(&format!("{} {}", root(&stab(Bytes::ZERO)), self.limits.discipline(None)));
             return;
         }
         let bands: Vec<String> = self.bands().map(|band| band.to_string()).collect();
@@ -84,7 +86,7 @@ impl Queues<'_> {
                 script.clear(device);
                 script.run(&format!(
                     "{} ets bands {count} quanta {} priomap {bands}",
-                    root(FRAME),
+                    root(&stab(Bytes::ZERO)),
                     quanta.join(" ")
                 ));
             }
@@ -95,7 +97,8 @@ impl Queues<'_> {
                     count - 1
                 ));
                 script.clear(device);
-                script.run(&format!("{} prio bands {count} priomap {bands}", root(WIRE)));
+                script
+                    .run(&format!("{} prio bands {count} priomap {bands}", root(&stab(OVERHEAD))));
                 self.shapers(plant, script, idle_slopes);
             }
             Selection::StrictPriority
@@ -108,7 +111,10 @@ impl Queues<'_> {
                     count - 1
                 ));
                 script.clear(device);
-                script.run(&format!("{} prio bands {count} priomap {bands}", root(FRAME)));
+                script.run(&format!(
+                    "{} prio bands {count} priomap {bands}",
+                    root(&stab(Bytes::ZERO))
+                ));
             }
         }
         script.say(&format!("{source}.{key}, for each queue"));
