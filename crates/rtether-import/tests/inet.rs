@@ -196,6 +196,9 @@ fn rings_have_ways() {
         *.a.app[0].io.destAddress = \"b\"\n*.a.app[0].source.packetLength = 64B\n\
         *.a.app[0].source.productionInterval = 1ms\n";
     let ini = format!("[General]\n{ini}");
+    // IEEE 802.3cd.
+    let fast = plan(&ned.replace("10Mbps", "50Gbps"), &ini, &Options::new()).expect("a plan");
+    assert!(fast.scenario.contains("- { ends: [\"s[2]:3\", b], rate: 50 Gbit/s }"));
     let plan = plan(ned, &ini, &Options::new()).unwrap_or_else(|error| panic!("{error}"));
     let lines = lines(&plan);
     assert!(lines.contains(&"route: [a, \"s[0]\", \"s[2]\", b]"), "{}", plan.scenario);

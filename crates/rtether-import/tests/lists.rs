@@ -51,6 +51,16 @@ fn without_switches_there_is_no_section_of_them() {
     has(&plan, &["- { ends: [a, b], rate: 1 Gbit/s }"]);
 }
 
+/// Oracle: IEEE 802.3, clause 126.
+#[test]
+fn a_list_may_have_five_gigabits() {
+    let five = LINKS.replacen("8,1,", "8,5,", 2);
+    let plan = both(FLOWS, &five).expect("a plan");
+    has(&plan, &["- { ends: [\"1:1\", \"2:1\"], rate: 5 Gbit/s }"]);
+    let six = both(FLOWS, &LINKS.replacen("8,1,", "8,6,", 2)).expect_err("no rate");
+    assert!(six.remedy.contains("a rate of Ethernet"), "{six}");
+}
+
 /// Oracle: the two lists. In a ring of three each way of two switches is the shortest.
 #[test]
 fn flows_and_links_of_tsnkit() {

@@ -25,6 +25,22 @@ fn count(plan: &Plan, name: &str) -> usize {
     count.expect("a known name").number
 }
 
+/// Oracle: IEEE 802.3by and 802.3bs. Links of listeners that are not named are no slower.
+#[test]
+fn subnetworks_have_any_rate_of_ethernet() {
+    let text = String::from_utf8(read("../../docs/guides/bay.scd")).expect("text");
+    for (megabits, words) in [("25000", "25 Gbit/s"), ("400000", "400 Gbit/s")] {
+        let text = text.replace(">100</BitRate>", &format!(">{megabits}</BitRate>"));
+        let plan = import("bay.scd", text.as_bytes(), &Options::new()).expect("a plan");
+        assert!(plan.findings.iter().all(|found| found.code != Code::BadValue), "{megabits}");
+        // Two relays, control, and the listeners that are not named.
+        for port in 1..=4 {
+            let link = format!("\"SwitchA:{port}\"], rate: {words} }}");
+            assert!(plan.scenario.contains(&link), "{}", plan.scenario);
+        }
+    }
+}
+
 /// Returns the lines of a flow, without comments.
 fn flow<'a>(plan: &'a Plan, name: &str) -> Vec<&'a str> {
     let lines = plan.scenario.lines();

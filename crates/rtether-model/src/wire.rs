@@ -37,6 +37,11 @@ pub const FRAGMENT: Bytes = Bytes::new(1480);
 /// Largest payload of a UDP datagram over IPv4: 65 535 octets less both headers.
 pub const MAX_DATAGRAM: Bytes = Bytes::new(65_507);
 
+/// Rates of Ethernet in megabits per second (IEEE 802.3) at which an octet lasts a whole number of
+/// picoseconds.
+pub const ETHERNET_MBPS: [u64; 12] =
+    [10, 100, 1_000, 2_500, 5_000, 10_000, 25_000, 40_000, 50_000, 100_000, 200_000, 400_000];
+
 /// Protocol headers between an application's payload and the Ethernet frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Encapsulation {

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rtether_model::quantity::Duration;
+use rtether_model::wire::ETHERNET_MBPS;
 
 use super::flows::{Begin, Flow, Times};
 use super::plant::{Link, Node, Plant, Sort};
 use super::token::tokens;
 use super::value::{Number, Unit};
-use super::{Notes, duration, queues};
+use super::{Notes, duration, queues, rate};
 use crate::draft::{Basis, Draft, LinkDraft, PlantDraft, Text, Value, head};
 use crate::error::ImportError;
 use crate::options::{Class, Options};
@@ -17,20 +18,6 @@ use crate::sheet::Names;
 use crate::text::{plain, quote};
 use crate::ways::{Neighbors, way};
 
-/// Rates of Ethernet in bits in a second.
-const RATES: [u64; 11] = [
-    10_000_000,
-    100_000_000,
-    1_000_000_000,
-    2_500_000_000,
-    5_000_000_000,
-    10_000_000_000,
-    25_000_000_000,
-    40_000_000_000,
-    100_000_000_000,
-    200_000_000_000,
-    400_000_000_000,
-];
 /// Why stacks are as they are.
 const NO_TIME: &str = "stacks of INET take no time; `rtether calibrate` measures yours";
 /// Rate of links that nothing states.
@@ -171,7 +158,9 @@ impl<'w> Drafter<'w, '_> {
             let ini = (notes.files.len() - 1, 1);
             notes.wrong(ini, what, "give it a rate of Ethernet")
         };
-        let bits = rate(stated).filter(|own| RATES.contains(own)).ok_or_else(wrong)?;
+        let bits = rate(stated).filter(|own| own.is_multiple_of(1_000_000));
+        let megabits = bits.map(|own| own / 1_000_000).filter(|own| ETHERNET_MBPS.contains(own));
+        let megabits = megabits.ok_or_else(wrong)?;
         let reasons: Vec<&str> = why.into_iter().chain(link.assumed).collect();
         Ok(LinkDraft {
             ends: link.ends.map(|(node, port)| {
@@ -181,7 +170,7 @@ impl<'w> Drafter<'w, '_> {
                     Sort::Station | Sort::Other => name.to_owned(),
                 }
             }),
-            megabits: bits / 1_000_000,
+            megabits,
             propagation: link.delay,
             is_standby: false,
             basis: match reasons.as_slice() {
@@ -352,11 +341,4 @@ fn run(flows: &[Flow], limit: Option<&str>, notes: &mut Notes<'_>) -> Value<Dura
     // Whole microseconds read better.
     let span = Duration::from_us(span.as_ps().div_euclid(1_000_000).max(1));
     Value::assumed(span, why.into())
-}
-
-/// Returns a rate of whole bits in a second.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is within limits")]
-pub(super) fn rate(value: f64) -> Option<u64> {
-    let value = value.round();
-    (0.0..=1e15).contains(&value).then_some(value as u64)
 }

@@ -45,6 +45,13 @@ fn duration(ps: f64) -> Option<Duration> {
     (1.0..=LONGEST).contains(&ps).then(|| Duration::from_ps(ps as i64))
 }
 
+/// Returns a rate of whole bits in a second.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is within limits")]
+fn rate(value: f64) -> Option<u64> {
+    let value = value.round();
+    (0.0..=1e15).contains(&value).then_some(value as u64)
+}
+
 /// Returns whether a text is a part of such a network, as far as one sees at once.
 pub(crate) fn is_inet(text: &str) -> bool {
     ned::is_ned(text) || ini::is_ini(text)

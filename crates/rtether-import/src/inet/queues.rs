@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::Notes;
-use super::draft::rate;
 use super::plant::{Node, Plant};
 use super::value::{Unit, Value};
+use super::{Notes, rate};
 use crate::draft::{Draft, Text};
 use crate::plan::Code;
 use crate::text::quote;

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rtether_model::quantity::Duration;
+use rtether_model::wire::ETHERNET_MBPS;
 
 use super::flows::Row;
 use crate::cabling::Cabling;
@@ -16,8 +17,6 @@ use crate::ways::{Neighbors, way};
 const MAX_PORTS: usize = 1024;
 /// Most nodes times flows, for each of which a way is searched among all nodes.
 const MAX_STEPS: usize = 10_000_000;
-/// Rates of Ethernet in gigabits per second.
-const RATES: [u64; 8] = [1, 10, 25, 40, 50, 100, 200, 400];
 
 /// The plant of a list.
 #[derive(Debug, Default)]
@@ -80,7 +79,7 @@ impl Way {
         let ends = ends.filter(|[one, other]| one != other && !one.is_empty() && !other.is_empty());
         let ends = ends.ok_or_else(|| cells.wrong(link, "two nodes, as (0, 1),"))?;
         let gigabits = cells.number(rate, 400)?;
-        if !RATES.contains(&gigabits) {
+        if !ETHERNET_MBPS.contains(&(gigabits * 1_000)) {
             return Err(cells.wrong(rate, "a rate of Ethernet in Gbit/s"));
         }
         // A second in nanoseconds, for both times.

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use rtether_model::quantity::{Bytes, Duration};
-use rtether_model::wire::{Encapsulation, TAG, frame_size, wire_size};
+use rtether_model::wire::{ETHERNET_MBPS, Encapsulation, TAG, frame_size, wire_size};
 
 use super::flow::Flow;
 use super::flows::Published;
@@ -57,11 +57,12 @@ impl Network {
     /// Returns the rate of a link that carries everything, in megabits per second: the listeners
     /// that the file does not name have one link here, and one each in the plant.
     pub(super) fn room(&self) -> u64 {
-        let rates = [1, 10, 100, 1000].map(|times| self.rate.value * times);
-        let fits =
-            |rate: &u64| self.flooded * u128::from(self.rate.value) <= FLOODED * u128::from(*rate);
-        let known = rates.into_iter().filter(|rate| *rate <= FASTEST).find(fits);
-        known.unwrap_or(FASTEST)
+        let usual = self.rate.value;
+        let rates = [1, 10, 100, 1_000].map(|times| usual * times).into_iter();
+        rates
+            .filter(|rate| *rate <= FASTEST && ETHERNET_MBPS.contains(rate))
+            .find(|rate| self.flooded * u128::from(usual) <= FLOODED * u128::from(*rate))
+            .unwrap_or(FASTEST.max(usual))
     }
 }
 

@@ -6,6 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rtether_model::wire::ETHERNET_MBPS;
+
 use super::flow::Flow;
 use super::model::{Block, Interface, Model};
 use super::notes::Notes;
@@ -539,9 +541,6 @@ pub(super) enum Stated {
     Wrong,
 }
 
-/// Rates of Ethernet, in megabits per second.
-const RATES: [u64; 4] = [10, 100, 1_000, 10_000];
-
 /// Returns the rate that a subnetwork states, with its words.
 pub(super) fn rate(subnetwork: Element<'_>) -> Option<(Stated, &str)> {
     let element = child(subnetwork, "BitRate")?;
@@ -554,7 +553,7 @@ pub(super) fn rate(subnetwork: Element<'_>) -> Option<(Stated, &str)> {
     let number = whole.parse::<u64>().ok();
     let bits = |unit: u64| number?.checked_mul(unit).filter(|bits| bits % 1_000_000 == 0);
     let megabits = |unit| bits(unit).map(|bits| bits / 1_000_000);
-    let known = |rate: &u64| RATES.contains(rate);
+    let known = |rate: &u64| ETHERNET_MBPS.contains(rate);
     let multiplier = attribute(element, "multiplier");
     let unit = match multiplier {
         Some("G") => 1_000_000_000,

@@ -2,6 +2,7 @@
 
 use rtether_model::network::{Duplex, ForwardingMode, Hub, Link, NodeId, PortId};
 use rtether_model::quantity::{BitRate, Duration};
+use rtether_model::wire::ETHERNET_MBPS;
 
 use super::Plant;
 use super::hubs::runs_half_duplex;
@@ -12,10 +13,6 @@ use crate::keys::table::{DUPLEX, LINK};
 use crate::reader::{At, Fields, Reader, bits_per_second, found, picoseconds};
 use crate::tree::{Data, Value};
 use crate::units::Quantity;
-
-/// IEEE 802.3 rates in Mbit/s at which an octet lasts a whole number of picoseconds.
-const STANDARD_MBPS: [u64; 12] =
-    [10, 100, 1_000, 2_500, 5_000, 10_000, 25_000, 40_000, 50_000, 100_000, 200_000, 400_000];
 
 /// Propagation in copper and fiber: two thirds of the speed of light.
 const PS_PER_MM: u64 = 5;
@@ -212,12 +209,12 @@ pub(super) fn head(item: &Value) -> Span {
 pub(crate) fn rate(reader: &mut Reader<'_>, fields: &Fields<'_>, key: &str) -> Option<BitRate> {
     let At { value, span } = reader.quantity(fields, key, Quantity::BitRate)?;
     let rate = bits_per_second(value);
-    if STANDARD_MBPS.iter().any(|mbps| BitRate::from_mbps(*mbps) == rate) {
+    if ETHERNET_MBPS.iter().any(|mbps| BitRate::from_mbps(*mbps) == rate) {
         return Some(rate);
     }
     let title = format!("{rate} is not an Ethernet rate");
     let label = "10 or 100 Mbit/s, 1, 2.5, 5, 10, 25, 40, 50, 100, 200 or 400 Gbit/s";
-    let next = STANDARD_MBPS.iter().map(|mbps| BitRate::from_mbps(*mbps)).find(|next| *next > rate);
+    let next = ETHERNET_MBPS.iter().map(|mbps| BitRate::from_mbps(*mbps)).find(|next| *next > rate);
     let help = next.map(|next| {
         let entry = format!("{key}: {next}");
         Help::from(format!("the next is `{entry}`")).writes(entry).certain(false)
