@@ -10,6 +10,7 @@ use std::fmt::{self, Display, Formatter};
 
 use rtether_model::quantity::Duration;
 
+pub(crate) use crate::basis::{Basis, Value};
 use crate::options::Class;
 use crate::plan::Assumption;
 use crate::sheet::{Names, Sheet, rate, scalar, thousandths, time};
@@ -17,34 +18,6 @@ use crate::text::plain;
 
 /// Longest description that a scenario takes.
 const DESCRIPTION: usize = 190;
-
-/// Why a value is in the scenario.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Basis {
-    /// The file states it.
-    Stated,
-    /// It follows from what the file states.
-    Follows(String),
-    /// The file does not state it.
-    Assumed(String),
-}
-
-/// A value, and why it is that one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Value<T> {
-    pub(crate) value: T,
-    pub(crate) basis: Basis,
-}
-
-impl<T> Value<T> {
-    pub(crate) const fn stated(value: T) -> Self {
-        Self { value, basis: Basis::Stated }
-    }
-
-    pub(crate) const fn assumed(value: T, why: String) -> Self {
-        Self { value, basis: Basis::Assumed(why) }
-    }
-}
 
 /// What a plant is thought to be.
 #[derive(Debug)]

@@ -51,6 +51,7 @@
 use std::borrow::Cow;
 
 mod again;
+mod basis;
 mod cabling;
 mod capture;
 mod columns;

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use rtether_model::characters::is_unseen;
 use rtether_model::quantity::Duration;
 
-use crate::draft::Basis;
+use crate::basis::Basis;
 use crate::plan::Assumption;
 use crate::text::plain;
 

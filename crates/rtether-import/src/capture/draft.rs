@@ -9,7 +9,7 @@ use super::stations::Stations;
 use super::streams::Streams;
 use super::ways::Ways;
 use crate::draft::{Basis, Draft, LinkDraft, PlantDraft, Text, Value};
-use crate::options::{Class, Options};
+use crate::options::Options;
 use crate::sheet::time;
 
 /// Jitter below a microsecond is that of the stamps, in picoseconds.
@@ -27,9 +27,6 @@ pub(super) fn draft(
     let network = Network::of(flows, options);
     let stations = Stations::name((streams, copies), flows, &network);
     let stacks = stacks(flows, &network);
-    // Bulk alone has nothing to hold.
-    let is_bulk = |flow: &Flow| matches!(flow.release, Release::Bulk { .. });
-    let has_deadline = |flow: &Flow| deadline(flow, options).is_some();
     let networks = stations.networks();
     let drafter = Drafter { stations: &stations, network: &network, points, options };
     PlantDraft {
@@ -45,7 +42,11 @@ pub(super) fn draft(
         links: networks.iter().flat_map(|network| links(network, drafter.network.rate)).collect(),
         flows: flows.iter().enumerate().map(|(number, flow)| drafter.flow(flow, number)).collect(),
         run: Value::assumed(network.run, "long enough for a first look".into()),
-        has_deadlines: (!flows.iter().all(is_bulk)).then(|| flows.iter().any(has_deadline)),
+        // Bulk alone has nothing to hold.
+        has_deadlines: flows
+            .iter()
+            .any(|flow| !matches!(flow.release, Release::Bulk { .. }))
+            .then(|| flows.iter().any(|flow| flow.deadline(options).is_some())),
     }
 }
 
@@ -58,29 +59,6 @@ fn links((switch, members): &(&str, Vec<&str>), megabits: u64) -> Vec<LinkDraft>
         basis: Basis::Assumed("fast enough for what was seen".into()),
     });
     links.collect()
-}
-
-/// Returns the deadline of a flow, and why it is that.
-pub(super) fn deadline(flow: &Flow, options: &Options) -> Option<(Duration, Basis)> {
-    let class = options.deadline(flow.class);
-    if class.is_stated {
-        let why = format!("--deadline {}", flow.class.name());
-        return class.time.map(|span| (span, Basis::Follows(why)));
-    }
-    if let Some((span, why)) = &flow.deadline {
-        return Some((*span, Basis::Follows(why.clone())));
-    }
-    let name = flow.class.name();
-    match (class.time, &flow.release) {
-        (Some(span), _) => {
-            Some((span, Basis::Assumed(format!("IEC 61850-5; --deadline {name}=TIME"))))
-        }
-        (None, Release::Periodic { period, .. }) if flow.class == Class::Periodic => {
-            let why = format!("the period; --deadline {name}=TIME");
-            Some((*period, Basis::Assumed(why)))
-        }
-        (None, _) => None,
-    }
 }
 
 /// Points of capture.
@@ -144,7 +122,7 @@ impl Drafter<'_> {
             draft.state_all([("vlan", Some(tag.vid).filter(|vid| *vid > 0).map(u64::from))]);
         }
         draft.state_all([("dscp", Some(flow.dscp).filter(|dscp| *dscp > 0).map(u64::from))]);
-        if let Some((span, basis)) = deadline(flow, self.options) {
+        if let Some((span, basis)) = flow.deadline(self.options) {
             draft.give("deadline", span, basis);
         }
         draft

@@ -11,7 +11,7 @@ use super::profinet::{Relation, Relations};
 use super::streams::{Key, Kind, Stream, Streams};
 use super::times::{Pattern, Times};
 use crate::draft::Basis;
-use crate::options::Class;
+use crate::options::{Class, Options};
 
 /// Most flows and stations of a plan; the busiest are kept.
 const MAX_FLOWS: usize = 1000;
@@ -71,6 +71,31 @@ pub(super) struct Flow {
     pub(super) interface: usize,
     pub(super) path: Path,
     frames: u64,
+}
+
+impl Flow {
+    /// Returns the deadline, and why it is that.
+    pub(super) fn deadline(&self, options: &Options) -> Option<(Duration, Basis)> {
+        let class = options.deadline(self.class);
+        if class.is_stated {
+            let why = format!("--deadline {}", self.class.name());
+            return class.time.map(|span| (span, Basis::Follows(why)));
+        }
+        if let Some((span, why)) = &self.deadline {
+            return Some((*span, Basis::Follows(why.clone())));
+        }
+        let name = self.class.name();
+        match (class.time, &self.release) {
+            (Some(span), _) => {
+                Some((span, Basis::Assumed(format!("IEC 61850-5; --deadline {name}=TIME"))))
+            }
+            (None, Release::Periodic { period, .. }) if self.class == Class::Periodic => {
+                let why = format!("the period; --deadline {name}=TIME");
+                Some((*period, Basis::Assumed(why)))
+            }
+            (None, _) => None,
+        }
+    }
 }
 
 /// What became of the streams.

@@ -7,7 +7,6 @@ use rtether_model::wire::{
     Encapsulation, FCS, FRAGMENT, HEADER, MAX_TAGGED_FRAME, MIN_FRAME, TAG, wire_size,
 };
 
-use super::draft::deadline;
 use super::flows::{Flow, Release};
 use super::frame::Mac;
 use crate::options::Options;
@@ -98,7 +97,7 @@ impl Network {
         let load = loads.values().max().copied().unwrap_or(0) + flooded;
         let octets = together.values().max().copied().unwrap_or(0);
         let octets = octets.saturating_add(flooded_together);
-        let deadlines = flows.iter().filter_map(|flow| deadline(flow, options));
+        let deadlines = flows.iter().filter_map(|flow| flow.deadline(options));
         let least = deadlines.map(|(span, _)| span.as_ps()).min();
         let least = least.map_or(u128::MAX, |span| u128::try_from(span).unwrap_or(1));
         let is_enough = |rate: &u64| {

@@ -205,8 +205,10 @@ fn switch((node, switch): (&str, Switch), network: &Network) -> Draft {
 }
 
 fn links(network: &Network, used: &BTreeSet<&String>) -> Vec<LinkDraft> {
-    let is_kept = |node: &String| network.is_switch(node) || used.contains(node);
-    let kept = network.links.iter().filter(|link| link.ends.iter().all(|(node, _)| is_kept(node)));
+    let kept = network.links.iter().filter(|link| {
+        let mut ends = link.ends.iter();
+        ends.all(|(node, _)| network.is_switch(node) || used.contains(node))
+    });
     let drafts = kept.map(|link| LinkDraft {
         ends: link.ends.each_ref().map(|(node, port)| match port {
             0 => network.named(node).to_owned(),
