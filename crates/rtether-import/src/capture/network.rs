@@ -12,7 +12,7 @@ use super::frame::Mac;
 use crate::options::Options;
 use crate::stacks::Stacks;
 
-/// Rates that links may have, in megabits per second.
+/// Rates that links are assumed to have, in megabits per second.
 const RATES: [u64; 4] = [100, 1_000, 10_000, 100_000];
 /// Largest share of a link that is assumed to be used, in percent.
 const MOST: u128 = 40;
