@@ -60,14 +60,14 @@ use crate::switch::{Forwarding, SwitchState};
 use crate::visitor::Visitor;
 
 /// What a timer slot is for. Slots are laid out in this order, which is the order of simultaneous
-/// events: a port that becomes free chooses last, so that all frames of the same picosecond take
-/// part.
+/// events; those of one kind are ordered by the names of nodes and flows.
 ///
-/// This holds for ports where frames wait. An idle port has no choice: of the frames that reach it
-/// in the same picosecond, the one handled first is sent at once, regardless of its priority.
-/// Arrivals are handled in the order of the ports that sent them, stacks in the order of stations,
-/// releases in the order of flows. A port whose last frame ends in that very picosecond is idle if
-/// none waits.
+/// An instant has two phases. First comes all that takes no time: arrivals, ends of services, timers,
+/// releases, until nothing is left at this time. Then each layer, and each port with several queues,
+/// selects among all frames that the instant has brought. A transmission takes time, so no selection makes a frame
+/// arrive in its own instant.
+///
+/// Frames of one queue keep the order of their events: by the names of the nodes that they come from.
 #[derive(Clone, Copy)]
 enum Action {
     /// A frame sent by this port arrives at the other end.
@@ -94,14 +94,18 @@ enum Action {
     TcpEnd(u32, u8),
     /// A timer of an RTPS participant is due.
     Party(u32),
-    /// A flow releases.
+    /// Flows release: place of the first in the order of names.
     Release(u32),
+    /// A layer selects among what has come at this time: station. Those at media come here, all
+    /// others after the media.
+    Select(u32),
+    /// A port with waiting frames becomes free, or selects among those that have come at this time;
+    /// likewise.
+    Wake(u32),
     /// A transmission on a shared medium starts or ends.
     Medium(u32),
     /// Stations of an access scheme hear something, or one has its turn: domain.
     Access(u32),
-    /// A port with waiting frames becomes free.
-    Wake(u32),
 }
 
 /// One run of one network.
@@ -115,6 +119,16 @@ pub struct Simulation {
     events: u64,
     agenda: Agenda,
     actions: Vec<Action>,
+    /// Slot of the event that is handled.
+    event: u32,
+    /// First slot of events that may bring several frames: those before concern one on its way.
+    single_until: u32,
+    /// First slots of what selects at media, and of all other selections.
+    selects_from: [u32; 2],
+    /// Flows in the order of their names.
+    release_order: Vec<u32>,
+    /// A frame is handed over from outside: more may follow at this time.
+    is_injecting: bool,
     pool: Pool,
     ports: Vec<Port>,
     port_rests: Vec<PortRest>,
@@ -186,6 +200,7 @@ impl Simulation {
             debug_assert!(time >= self.now, "time runs backwards: {time} after {}", self.now);
             self.now = time;
             self.events += 1;
+            self.event = slot;
             match self.actions[slot as usize] {
                 Action::Arrival(port) => self.arrive(port, observer),
                 Action::Stored(port) => self.forward_stored(port, observer),
@@ -202,20 +217,41 @@ impl Simulation {
                 Action::Release(flow) => self.release(flow, observer),
                 Action::Medium(domain) => self.wake_medium(domain, observer),
                 Action::Access(domain) => self.wake_access(domain, observer),
+                Action::Select(station) => self.select_in_layer(station, observer),
                 Action::Wake(port) => self.wake_port(port, observer),
             }
         }
         self.now = self.now.max(until);
     }
 
-    /// Releases the frames of a flow.
-    fn release<O: Observer>(&mut self, index: u32, observer: &mut O) {
+    /// Returns whether more frames may come at this time before ports select, by this event or by
+    /// another one.
+    #[inline]
+    const fn more_may_come(&self) -> bool {
+        self.more_comes_before(self.selects_from[1])
+    }
+
+    /// As [`Self::more_may_come`], for ports at media.
+    const fn more_may_come_to_medium(&self) -> bool {
+        self.more_comes_before(self.selects_from[0])
+    }
+
+    #[inline]
+    const fn more_comes_before(&self, end: u32) -> bool {
+        let (time, slot) = self.agenda.first();
+        let may_bring_more = self.event >= self.single_until && self.event < end;
+        (time <= self.now && slot < end) || may_bring_more || self.is_injecting
+    }
+
+    /// Releases the frames of a flow; `place` is that in the order of names.
+    fn release<O: Observer>(&mut self, place: u32, observer: &mut O) {
+        let index = self.release_order[place as usize];
         if self.admission.is_some() && self.waits_for_channel(index, observer) {
             return;
         }
         let flow = &mut self.flows[index as usize];
         if flow.together() > 1 {
-            return self.release_together(index, observer);
+            return self.release_together(place, observer);
         }
         let burst = flow.release(self.now, &mut self.agenda);
         for _ in 0..burst {
@@ -225,25 +261,25 @@ impl Simulation {
 
     /// Releases the frames of flows with one timer, in their order. What a frame has caused at this
     /// time by an earlier timer comes before the next one, as if each flow had its own.
-    fn release_together<O: Observer>(&mut self, first: u32, observer: &mut O) {
-        let flow = &self.flows[first as usize];
-        let together = flow.together();
+    fn release_together<O: Observer>(&mut self, place: u32, observer: &mut O) {
+        let first = self.release_order[place as usize] as usize;
+        let flow = &self.flows[first];
+        let last = flow.together() - 1;
         let (mut released, slot) = flow.progress();
-        loop {
-            self.release_one(first + released, observer);
+        while released < last {
+            let index = self.release_order[(place + released) as usize];
+            self.release_one(index, observer);
             released += 1;
-            if released == together {
-                break;
-            }
             if self.agenda.first().1 != slot {
-                self.flows[first as usize].set_progress(released);
+                self.flows[first].set_progress(released);
                 return;
             }
             self.events += 1;
         }
-        let flow = &mut self.flows[first as usize];
+        let flow = &mut self.flows[first];
         flow.set_progress(0);
         flow.release(self.now, &mut self.agenda);
+        self.release_one(self.release_order[(place + last) as usize], observer);
     }
 
     fn release_one<O: Observer>(&mut self, index: u32, observer: &mut O) {

@@ -26,10 +26,14 @@
 //!   algorithm C holds back, and instances have no effect.
 //! - **Where time is booked.** Waiting in the smoother and in transmit queues belongs to the driver
 //!   queue; waiting for an application task, and its service, to the application.
+//! - **Selection.** What comes at one time takes part in one selection: packets for receive and
+//!   transmit queues wait until nothing else can happen at that time, and go on in the order of their
+//!   classes ([`instant`]).
 //! - **Bypass.** Frames that are not IP bypass the smoother and are not charged; they count among
 //!   the frames below it.
 
 mod driver;
+mod instant;
 mod record;
 mod stack;
 mod tasks;
@@ -45,6 +49,7 @@ use rtether_proto::endnode::{Classifier, FrameKey};
 use crate::agenda::{Agenda, NEVER};
 use crate::packet::NONE;
 
+pub(crate) use instant::Instantly;
 pub(crate) use stack::{Job, StackSide};
 pub(crate) use tasks::{TaskProcessor, Work};
 
@@ -57,6 +62,8 @@ pub(crate) struct LayerState {
     tasks: Option<TaskProcessor>,
     stack: Option<StackSide>,
     egress: Egress<u32>,
+    /// What has come at this time and waits for the selection of its second phase.
+    pub(crate) instantly: Instantly,
     /// Packets refused by the layer.
     dropped: u64,
 }
@@ -92,6 +99,7 @@ impl LayerState {
             tasks: tasks.transpose()?,
             stack: stack.transpose()?,
             egress: driver::egress(layer, name, seed, rate)?,
+            instantly: Instantly::new(layer.transmit.as_ref()),
             dropped: 0,
         }))
     }
@@ -99,6 +107,11 @@ impl LayerState {
     /// Gives the layer its timer.
     pub(crate) const fn set_slot(&mut self, slot: u32) {
         self.slot = slot;
+    }
+
+    /// Returns the slot of its timer.
+    pub(crate) const fn slot(&self) -> u32 {
+        self.slot
     }
 
     /// Returns the class of a packet.
@@ -136,14 +149,15 @@ impl LayerState {
         self.dropped += 1;
     }
 
-    /// Sets the timer to the earliest timeout of all engines.
+    /// Sets the timer to the earliest timeout of all engines. Those that take part in a selection of
+    /// this time do then what is due.
     pub(crate) fn set_timer(&self, now: i64, is_receiver_idle: bool, agenda: &mut Agenda) {
+        let waits = self.instantly.is_set();
         let tasks = self.tasks.as_ref().and_then(TaskProcessor::due);
         let stack = self.stack.as_ref();
-        let stack = stack.and_then(|side| side.due(is_receiver_idle));
-        let due = time_or_never(tasks)
-            .min(time_or_never(stack))
-            .min(time_or_never(self.egress.poll_timeout()));
+        let stack = stack.and_then(|side| side.due(is_receiver_idle && !waits));
+        let egress = if waits { None } else { self.egress.poll_timeout() };
+        let due = time_or_never(tasks).min(time_or_never(stack)).min(time_or_never(egress));
         agenda.set(self.slot, due.max(now));
     }
 }

@@ -3,7 +3,7 @@
 //! A [`Simulation`] is built from a network, its flows and a [`Config`]; it runs in steps of any
 //! length and ends in a [`rtether_model::record::Record`]. The same input gives the same bytes on
 //! every machine: time is an integer, every purpose has its own random generator, and simultaneous
-//! events have a fixed order (time, kind, node).
+//! events have a fixed order (time, kind, name).
 //!
 //! **Scope.** Full-duplex links and shared media (hubs, half duplex); store-and-forward and
 //! cut-through switches with VLANs, priorities and five transmission selections; end stations with
@@ -68,7 +68,7 @@
 //! neither scenario files nor bounds.
 //!
 //! **Invariant:** one run is single-threaded, and simultaneous events are ordered by (time, kind,
-//! node).
+//! name): the place of a node or flow in the file does not matter.
 //!
 //! # Life of a frame
 //!
@@ -85,7 +85,7 @@
 //!    service. `complete_service` then records the time since release as *talker stack*.
 //! 3. **Driver queue.** `enqueue` at the station's port. If the link is free (`Port::offer`) the
 //!    frame is sent at once, otherwise it waits in the `EgressQueues`; the wait is recorded as
-//!    *driver queue*. Where only the order of arrival decides when it leaves, and no observer
+//!    *driver queue*. A port with several queues sends it once nothing else can come at this time. Where only the order of arrival decides when it leaves, and no observer
 //!    looks, it goes on the link at once with that time (decision 24). If there is no room, the
 //!    packet is dropped and recorded as lost (`lose`).
 //! 4. **Wire.** `transmit`: `Port::send` computes when the last bit (for a cut-through switch: the

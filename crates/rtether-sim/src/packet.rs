@@ -340,9 +340,14 @@ impl Fifo {
         self.len += 1;
     }
 
-    /// Puts a packet before the first whose key is larger than its own, else at the end.
-    pub(crate) fn insert(&mut self, pool: &mut Pool, id: u32, key: impl Fn(&Packet) -> i64) {
-        let own = key(pool.get(id));
+    /// Puts a packet before the first whose key is larger than `own`, else at the end.
+    pub(crate) fn insert(
+        &mut self,
+        pool: &mut Pool,
+        id: u32,
+        own: i64,
+        key: impl Fn(&Packet) -> i64,
+    ) {
         let mut before = None;
         for other in self.iter(pool) {
             if key(pool.get(other)) > own {

@@ -46,6 +46,29 @@ impl Owner {
     }
 }
 
+/// What an idle port does with a frame.
+#[derive(Clone, Copy)]
+enum WhenIdle {
+    /// It sends it: the order of arrival decides.
+    Passes,
+    /// It sends the best of those that come at the same time.
+    Chooses,
+    /// It asks its transmission selection, which may let it wait.
+    Asks,
+}
+
+impl WhenIdle {
+    fn of(queues: &EgressQueues) -> Self {
+        if queues.is_asked_when_idle() {
+            Self::Asks
+        } else if queues.has_choice() {
+            Self::Chooses
+        } else {
+            Self::Passes
+        }
+    }
+}
+
 /// The state of a sending port and the link behind it that every frame needs. Times in picoseconds.
 ///
 /// In a large plant no state of a port is in a near cache when its next frame comes, so its cost is
@@ -69,8 +92,7 @@ pub(crate) struct Port {
     attachment: u32,
     /// The port wakes up, for waiting frames or to report a completion.
     is_wake_set: bool,
-    /// Its transmission selection decides about every frame.
-    is_asked_when_idle: bool,
+    when_idle: WhenIdle,
     has_one_queue: bool,
     /// The layer above is told when a frame has been sent; the port wakes up after every frame.
     reports_completion: bool,
@@ -131,7 +153,7 @@ impl Port {
             wake_slot: NONE,
             attachment: NONE,
             is_wake_set: false,
-            is_asked_when_idle: queues.is_asked_when_idle(),
+            when_idle: WhenIdle::of(queues),
             has_one_queue: queues.count() == 1,
             reports_completion,
             offered: 0,
@@ -193,6 +215,12 @@ impl Port {
         self.has_one_queue
     }
 
+    /// Returns whether it selects among frames that come at the same time.
+    #[inline]
+    pub(crate) const fn has_choice(&self) -> bool {
+        matches!(self.when_idle, WhenIdle::Chooses)
+    }
+
     /// Returns whether the other end is a cut-through switch.
     #[inline]
     pub(crate) const fn is_cut_through(&self) -> bool {
@@ -239,13 +267,13 @@ impl Port {
     #[inline]
     pub(crate) const fn offer(&mut self, now: i64) -> bool {
         self.offered += 1;
-        !self.is_wake_set && now >= self.free_at && !self.is_asked_when_idle
+        !self.is_wake_set && now >= self.free_at && !matches!(self.when_idle, WhenIdle::Asks)
     }
 
     /// Makes the port wake up for the frames that wait.
     #[inline]
     pub(crate) fn wake_for_waiting(&mut self, now: i64, agenda: &mut Agenda) {
-        if !self.is_wake_set || (self.is_asked_when_idle && self.free_at <= now) {
+        if !self.is_wake_set || (matches!(self.when_idle, WhenIdle::Asks) && self.free_at <= now) {
             self.is_wake_set = true;
             agenda.set(self.wake_slot, self.free_at.max(now));
         }

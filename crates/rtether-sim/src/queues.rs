@@ -15,7 +15,7 @@ use rtether_model::quantity::{Bytes, Instant};
 use rtether_model::record::QueueRecord;
 use rtether_proto::port::{Decision, Selector, Waiting};
 
-use crate::packet::{Fifo, Pool};
+use crate::packet::{Fifo, Packet, Pool};
 
 /// One queue and its counters.
 #[derive(Clone, Copy, Default)]
@@ -38,9 +38,19 @@ struct Backlog {
 impl Backlog {
     #[inline]
     fn add(&mut self, size: u64) {
+        self.come(size);
+        self.note();
+    }
+
+    #[inline]
+    fn come(&mut self, size: u64) {
         self.frames += 1;
-        self.frames_max = self.frames_max.max(self.frames);
         self.octets += size;
+    }
+
+    #[inline]
+    fn note(&mut self) {
+        self.frames_max = self.frames_max.max(self.frames);
         self.octets_max = self.octets_max.max(self.octets);
     }
 
@@ -100,6 +110,9 @@ pub(crate) struct EgressQueues {
     departures: VecDeque<Departure>,
     /// Time of the first of these; the largest number if there is none.
     departs_at: i64,
+    /// Frame that the idle port sends unless a better one comes at this time, and its queue. It
+    /// takes no memory, and uses up no turn if it stays the only one.
+    candidate: Option<(u32, u8)>,
     selector: Selector,
     /// For earliest deadline first: local deadline of each flow at this port, picoseconds; the
     /// largest number for a flow without one.
@@ -119,6 +132,7 @@ impl EgressQueues {
             is_in_order: false,
             departures: VecDeque::new(),
             departs_at: i64::MAX,
+            candidate: None,
             selector,
             local_deadlines: (selection == Selection::EarliestDeadline).then(|| Arc::from([])),
             backlog: Backlog::default(),
@@ -137,10 +151,14 @@ impl EgressQueues {
         self.local_deadlines.is_some()
     }
 
+    /// Returns whether something else than the order of arrival decides which frame is next.
+    pub(crate) fn has_choice(&self) -> bool {
+        self.count() > 1 || self.is_by_deadline()
+    }
+
     /// Says that nothing but these queues decides when a frame leaves.
     pub(crate) fn set_alone(&mut self) {
-        self.is_in_order =
-            self.count() == 1 && !self.is_by_deadline() && !self.is_asked_when_idle();
+        self.is_in_order = !self.has_choice() && !self.is_asked_when_idle();
     }
 
     /// Returns whether the time at which a frame leaves is known when it comes.
@@ -229,14 +247,60 @@ impl EgressQueues {
     /// Adds a frame whose `mark` is its arrival; the caller has checked [`Self::fits`].
     #[inline]
     pub(crate) fn push(&mut self, pool: &mut Pool, id: u32, queue: u8, size: u64) {
+        self.line_up(pool, id, queue, false);
+        if self.candidate.is_some() {
+            // What waits is known after the selection.
+            self.come(queue, size);
+        } else {
+            self.add(queue, size);
+        }
+    }
+
+    #[cold]
+    fn come(&mut self, queue: u8, size: u64) {
+        self.backlog.come(size);
+        if self.lanes.len() > 1 {
+            self.lanes[usize::from(queue)].backlog.come(size);
+        }
+    }
+
+    /// Makes a frame the one that an idle port sends unless a better one comes at this time.
+    pub(crate) const fn propose(&mut self, id: u32, queue: u8) {
+        self.candidate = Some((id, queue));
+    }
+
+    /// Removes and returns the frame that came first to an idle port, with its queue.
+    #[inline]
+    pub(crate) const fn take_candidate(&mut self) -> Option<(u32, u8)> {
+        self.candidate.take()
+    }
+
+    /// Lets a frame that came first to an idle port wait: others have come at the same time.
+    pub(crate) fn put_first(&mut self, pool: &mut Pool, id: u32, queue: u8, size: u64) {
+        self.line_up(pool, id, queue, true);
+        self.come(queue, size);
+    }
+
+    /// Notes what waits after a selection.
+    pub(crate) fn note_left(&mut self) {
+        self.backlog.note();
+        self.lanes.iter_mut().for_each(|lane| lane.backlog.note());
+    }
+
+    /// Puts a frame into its queue: behind its equals, or before them if it `is_first`.
+    #[inline]
+    fn line_up(&mut self, pool: &mut Pool, id: u32, queue: u8, is_first: bool) {
         let lane = &mut self.lanes[usize::from(queue)];
         match &self.local_deadlines {
+            None if is_first => lane.fifo.insert(pool, id, -1, |_| 0),
             None => lane.fifo.push(pool, id),
-            Some(of_flow) => lane.fifo.insert(pool, id, |packet| {
-                packet.mark.saturating_add(of_flow[packet.flow as usize])
-            }),
+            Some(of_flow) => {
+                let key =
+                    |packet: &Packet| packet.mark.saturating_add(of_flow[packet.flow as usize]);
+                let own = key(pool.get(id)) - i64::from(is_first);
+                lane.fifo.insert(pool, id, own, key);
+            }
         }
-        self.add(queue, size);
     }
 
     #[inline]
@@ -313,8 +377,8 @@ impl EgressQueues {
     }
 
     /// Returns the number of waiting frames.
-    pub(crate) const fn waiting(&self) -> u32 {
-        self.backlog.frames
+    pub(crate) fn waiting(&self) -> u32 {
+        self.backlog.frames + u32::from(self.candidate.is_some())
     }
 
     /// Returns the octets waiting.
@@ -342,7 +406,8 @@ impl EgressQueues {
 
     /// Returns all waiting frames.
     pub(crate) fn iter<'a>(&'a self, pool: &'a Pool) -> impl Iterator<Item = u32> + 'a {
-        self.lanes.iter().flat_map(|lane| lane.fifo.iter(pool))
+        let queued = self.lanes.iter().flat_map(|lane| lane.fifo.iter(pool));
+        queued.chain(self.candidate.map(|(id, _)| id))
     }
 }
 

@@ -516,6 +516,18 @@ impl SwitchState {
         fits
     }
 
+    /// Takes memory from the pool shared by the ports, if need be more than there is.
+    pub(crate) const fn hold(&mut self, size: u64) {
+        if self.shares_memory() {
+            self.shared_used += size;
+        }
+    }
+
+    /// Returns whether more is taken from the shared pool than there is.
+    pub(crate) const fn exceeds(&self) -> bool {
+        self.shares_memory() && self.shared_used > self.shared_limit
+    }
+
     /// Returns memory to the shared pool.
     pub(crate) const fn release(&mut self, size: u64) {
         if self.shares_memory() {

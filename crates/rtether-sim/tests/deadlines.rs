@@ -46,6 +46,15 @@ fn due(flow: Flow, us: i64) -> Flow {
     Flow { deadline: Some(Duration::from_us(us)), ..flow }
 }
 
+/// When the full frame is on the wire.
+const LATER: Duration = Duration::from_ns(10);
+
+/// The flow, released when the full frame is on the wire.
+fn later(flow: Flow) -> Flow {
+    let traffic = Traffic::periodic(Duration::from_ms(1), Phase::Fixed(LATER));
+    Flow { traffic, ..flow }
+}
+
 /// A full frame without a deadline.
 fn long(talker: NodeId, listener: NodeId) -> Flow {
     Flow {
@@ -62,12 +71,12 @@ fn a_station_sends_what_is_due_first() {
     let [a, b] = [(); 2].map(|()| plant.station(Stack::Zero));
     plant.join(a, b, 100);
     plant.flow(long(a, b));
-    plant.flow(periodic("none", a, b));
-    plant.flow(due(periodic("late", a, b), 900));
-    plant.flow(due(periodic("soon", a, b), 300));
+    plant.flow(later(periodic("first", a, b)));
+    plant.flow(later(due(periodic("late", a, b), 900)));
+    plant.flow(later(due(periodic("soon", a, b), 300)));
     let first = (0, LONG - (BUSY - FRAME));
     let in_order = |flows: [u32; 3]| {
-        let after = |(place, flow): (i64, u32)| (flow, LONG + BUSY * place + FRAME);
+        let after = |(place, flow): (i64, u32)| (flow, LONG + BUSY * place + FRAME - LATER);
         let rest = (0..).zip(flows).map(after);
         core::iter::once(first).chain(rest).collect::<Vec<_>>()
     };
@@ -113,14 +122,9 @@ fn groups_have_deadlines_too() {
     }
     plant.by_deadline(a);
     plant.flow(long(a, b));
-    plant.flow(periodic("none", a, c));
-    let group = due(periodic("group", a, b), 300);
-    plant.flow(Flow {
-        listeners: vec![b, c],
-        delivery: Delivery::Multicast,
-        traffic: Traffic::periodic(Duration::from_ms(1), Phase::Fixed(Duration::ZERO)),
-        ..group
-    });
+    plant.flow(later(periodic("first", a, c)));
+    let group = later(due(periodic("group", a, b), 300));
+    plant.flow(Flow { listeners: vec![b, c], delivery: Delivery::Multicast, ..group });
     let flows = plant.latencies().into_iter().map(|found| found.0);
     // The group comes to `c` before the frame that was released before it.
     assert_eq!(flows.collect::<Vec<_>>(), [2, 1, 0, 2]);

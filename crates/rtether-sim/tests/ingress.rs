@@ -67,8 +67,7 @@ fn sent_to(record: &Record, switch: NodeId, port: u16) -> [u64; 2] {
 
 #[test]
 fn rules_choose_the_queue() {
-    // The second flow is marked by its DSCP; both are untagged and arrive together, the marked one
-    // in the second place. It goes first as soon as the third one has been sent, which was first.
+    // The second flow is marked by its DSCP; all three are untagged and arrive together.
     let (mut plant, switch, stations) = star(4, Vec::new());
     let marked = IngressRule {
         headers: HeaderMatch { tos: Some(TosMatch::dscp(46)), ..HeaderMatch::default() },
@@ -79,9 +78,9 @@ fn rules_choose_the_queue() {
     plant.flows[2].dscp = 46;
     let record = plant.run(10);
     assert_eq!(sent_to(&record, switch, 3), [20, 10]);
-    // Flow 0 is sent at once, the marked flow 2 next, then flow 1; 126 octets with the gap.
+    // The marked flow 2 goes first, then flows 0 and 1; 126 octets with the gap.
     let most = record.streams.iter().map(|stream| stream.latency.max);
-    let expected = [0, 2, 1].map(|before| FRAME * 2 + NS(10_080) * before);
+    let expected = [1, 2, 0].map(|before| FRAME * 2 + NS(10_080) * before);
     assert!(most.eq(expected));
     // A port has its own rules in place of those of the switch.
     change(&mut plant, switch).ports[2].ingress = Some(Vec::new());

@@ -167,7 +167,7 @@ fn served(layer: Layer, frames: &[(&str, i64)]) -> (String, u64) {
     let (mut plant, a, b) = cable([Stack::Zero, Stack::IpRate { service: US(100) }]);
     for &(name, at) in frames {
         let flow = plant.flow(once(name, a, b, US(at)));
-        flow.tag = tag(if name.starts_with('h') { 7 } else { 0 }, 0);
+        flow.tag = tag(if name.starts_with('u') { 7 } else { 0 }, 0);
     }
     station(&mut plant, b).layer = Some(Box::new(layer));
     let mut order = Order::default();
@@ -178,24 +178,24 @@ fn served(layer: Layer, frames: &[(&str, i64)]) -> (String, u64) {
 #[test]
 fn receive_algorithms_on_a_flooded_station() {
     // By hand, catalogue S8. The first frame is served at once, if the algorithm allows; the others
-    // wait, and h2 comes when the first two services are over.
-    let frames = [("l1", 0), ("l2", 0), ("h1", 0), ("h2", 150), ("l3", 150)];
+    // wait, and u2 comes when the first two services are over.
+    let frames = [("l1", 0), ("l2", 0), ("u1", 0), ("u2", 150), ("l3", 150)];
     let promoting = ReceiveSelection::Promoting { picks: NonZeroU32::MIN };
     let low_flag = |low_turn| ReceiveSelection::LowFlag { idle_release: None, low_turn };
     for (selection, expected, left) in [
-        (ReceiveSelection::HighestFirst, "l1 h1 h2 l2 l3", 0),
-        // l2 rises with the first pick after its arrival and is ahead of h2.
-        (promoting, "l1 h1 l2 h2 l3", 0),
-        // Nothing precedes h1; it sets the flag for one low frame, as h2 does.
-        (low_flag(LowTurn::AllQueues), "h1 l1 h2 l2", 1),
-        (low_flag(LowTurn::BelowTop), "h1 l1 h2 l2", 1),
+        (ReceiveSelection::HighestFirst, "l1 u1 u2 l2 l3", 0),
+        // l2 rises with the first pick after its arrival and is ahead of u2.
+        (promoting, "l1 u1 l2 u2 l3", 0),
+        // Nothing precedes u1; it sets the flag for one low frame, as u2 does.
+        (low_flag(LowTurn::AllQueues), "u1 l1 u2 l2", 1),
+        (low_flag(LowTurn::BelowTop), "u1 l1 u2 l2", 1),
     ] {
         let seen = served(queues(selection), &frames);
         assert_eq!(seen, (expected.to_string(), left), "{selection:?}");
     }
-    // Without a layer, in order of arrival.
+    // Without a layer, in order of arrival, and by name where that is the same.
     let plain = served(Layer::default(), &frames);
-    assert_eq!(plain, ("l1 l2 h1 h2 l3".to_string(), 0));
+    assert_eq!(plain, ("l1 l2 u1 l3 u2".to_string(), 0));
 }
 
 #[test]
@@ -274,26 +274,26 @@ fn transmit(strategy: TransmitStrategy) -> Layer {
 
 #[test]
 fn transmit_strategies_on_a_link() {
-    // By hand, catalogue S9: four low frames and then two high ones are handed over at once.
-    let names_of = ["l1", "l2", "l3", "l4", "h1", "h2"];
+    // By hand, catalogue S9: four low frames and two high ones are handed over at once:
+    // the high ones are offered first.
+    let names_of = ["l1", "l2", "l3", "l4", "u1", "u2"];
     let ring_empty = TransmitStrategy::Moderate { empty: RingEmpty::NoneWaiting };
     let strict = TransmitStrategy::Selection(Selection::StrictPriority);
     for (strategy, expected, left) in [
-        (TransmitStrategy::Fifo, "l1 l2 l3 l4 h1 h2", 0),
-        (TransmitStrategy::MODERATE, "l1 h1 h2 l2 l3 l4", 0),
-        // One may wait behind the one in transmission.
-        (ring_empty, "l1 l2 h1 h2 l3 l4", 0),
-        (TransmitStrategy::STRICT_LITERAL, "h1 l1 h2 l2", 2),
-        (TransmitStrategy::STRICT, "h1 l1 h2 l2 l3 l4", 0),
-        (TransmitStrategy::Rings { count: 2 }, "l1 h1 h2 l2 l3 l4", 0),
-        (TransmitStrategy::Rings { count: 1 }, "l1 l2 l3 l4 h1 h2", 0),
-        // The ring has room for all.
-        (strict, "l1 l2 l3 l4 h1 h2", 0),
+        (TransmitStrategy::Fifo, "l1 l2 l3 l4 u1 u2", 0),
+        (TransmitStrategy::MODERATE, "u1 u2 l1 l2 l3 l4", 0),
+        (ring_empty, "u1 u2 l1 l2 l3 l4", 0),
+        // No high frame comes after the low ones, which none lets through.
+        (TransmitStrategy::STRICT_LITERAL, "u1 u2", 4),
+        (TransmitStrategy::STRICT, "u1 u2 l1 l2 l3 l4", 0),
+        (TransmitStrategy::Rings { count: 2 }, "u1 u2 l1 l2 l3 l4", 0),
+        (TransmitStrategy::Rings { count: 1 }, "u1 u2 l1 l2 l3 l4", 0),
+        (strict, "u1 u2 l1 l2 l3 l4", 0),
     ] {
         let (mut plant, a, b) = cable([Stack::Zero, Stack::Zero]);
         for name in names_of {
             let flow = plant.flow(once(name, a, b, US(500)));
-            flow.tag = tag(if name.starts_with('h') { 7 } else { 0 }, 0);
+            flow.tag = tag(if name.starts_with('u') { 7 } else { 0 }, 0);
         }
         station(&mut plant, a).layer = Some(Box::new(transmit(strategy)));
         let mut order = Order::default();
@@ -301,10 +301,10 @@ fn transmit_strategies_on_a_link() {
         assert_eq!(names(&plant, &order.sent), expected, "{strategy:?}");
         assert_eq!(record.nodes[a.index()].in_stack, left, "{strategy:?}");
         let [_, .., last] = order.sent[..] else { panic!("nothing was sent") };
-        // Back to back, 130 octets each; with idle releases l3 and l4 go 1 ms after an entry.
+        // Back to back, 130 octets each; with idle releases each low one goes 1 ms after an entry.
         let expected = match strategy {
-            TransmitStrategy::STRICT => US(2_500),
-            TransmitStrategy::STRICT_LITERAL => US(500) + NS(10_400) * 3,
+            TransmitStrategy::STRICT => US(4_500),
+            TransmitStrategy::STRICT_LITERAL => US(500) + NS(10_400),
             TransmitStrategy::Fifo
             | TransmitStrategy::Moderate { .. }
             | TransmitStrategy::Strict { .. }

@@ -71,7 +71,7 @@ fn one_processor_serves_what_comes_in_between_first() {
     // is the first one received: 70 us. With a processor for each direction it takes 50 us.
     for (servers, own_us) in [(Servers::Shared, 70), (Servers::PerDirection, 50)] {
         let (mut plant, own) = alone(&stack(servers));
-        plant.flow(periodic("other", own, NodeId(own.0 + 1)));
+        plant.flow(periodic("to other", own, NodeId(own.0 + 1)));
         // 60 octets over two links of 100 Mbit/s take 18.24 us, the card of the sender 7 us.
         let other = US(40 + 30) + Duration::from_ns(18_240);
         let record = plant.run(10);

@@ -4,6 +4,7 @@ mod admission;
 mod media;
 mod ports;
 mod publications;
+mod slots;
 mod tables;
 mod traffic;
 mod unknown;
@@ -16,10 +17,9 @@ use rtether_model::network::{Network, NodeId, NodeKind, PortId};
 use rtether_model::quantity::{BitRate, Bytes};
 use rtether_model::route::Routing;
 
-use super::{Action, Simulation, mechanism};
+use super::{Simulation, mechanism};
 use crate::agenda::Agenda;
 use crate::config::Config;
-use crate::conversation::{LISTENER, TALKER};
 use crate::error::BuildError;
 use crate::flow::{Carrier, FlowState, Parts};
 use crate::fragments::{FragmentedFlow, Reassembly};
@@ -133,6 +133,11 @@ impl Simulation {
             events: 0,
             agenda: Agenda::new(0, [0, 0]),
             actions: Vec::new(),
+            event: 0,
+            single_until: 0,
+            selects_from: [0; 2],
+            release_order: Vec::new(),
+            is_injecting: false,
             pool: Pool::default(),
             ports: ports.hot,
             port_rests: ports.rests,
@@ -160,7 +165,6 @@ impl Simulation {
         simulation.add_mechanisms(tables);
         simulation.open_for_messages();
         simulation.divide_deadlines();
-        simulation.group_releases();
         simulation.give_slots()?;
         simulation.set_first_times();
         simulation.find_ports_in_order();
@@ -237,114 +241,6 @@ impl Simulation {
         Ok(Some(position))
     }
 
-    /// Gives flows that release at the same times one timer. A flow that waits for its channel rests
-    /// alone.
-    fn group_releases(&mut self) {
-        let has_channels = self.admission.is_some();
-        let mut first = 0;
-        while first < self.flows.len() {
-            let mut together = 1;
-            if !has_channels {
-                let (flow, others) = (&self.flows[first], &self.flows[first + 1..]);
-                let alike = others.iter().take_while(|own| flow.releases_as(own));
-                together += alike.count();
-            }
-            self.flows[first].set_together(u32::try_from(together).unwrap_or(1));
-            first += together;
-        }
-    }
-
-    /// Gives each timer its slot.
-    fn give_slots(&mut self) -> Result<(), BuildError> {
-        let actions = self.lay_out()?;
-        let slots = u32::try_from(actions.len()).map_err(|_| BuildError::TooLarge)?;
-        let wakes = u32::try_from(self.ports.len()).map_err(|_| BuildError::TooLarge)?;
-        let is_near = |action: &&Action| {
-            matches!(
-                action,
-                Action::Arrival(_) | Action::Stored(_) | Action::Stack(..) | Action::Router(_)
-            )
-        };
-        let near = actions.iter().take_while(is_near).count();
-        let near = u32::try_from(near).map_err(|_| BuildError::TooLarge)?;
-        self.agenda = Agenda::new(slots, [near, slots - wakes]);
-        self.actions = actions;
-        Ok(())
-    }
-
-    /// Lays out the timers in the order of [`Action`].
-    fn lay_out(&mut self) -> Result<Vec<Action>, BuildError> {
-        let mut actions = Vec::new();
-        let mut give = |action: Action| {
-            actions.push(action);
-            u32::try_from(actions.len() - 1).map_err(|_| BuildError::TooLarge)
-        };
-        for (index, port) in numbered(self.ports.len()).zip(&mut self.ports) {
-            port.set_arrival_slot(give(Action::Arrival(index))?);
-        }
-        for (index, port) in numbered(self.ports.len()).zip(&self.ports) {
-            if port.is_cut_through() {
-                let slot = give(Action::Stored(index))?;
-                self.port_rests[index as usize].set_stored_slot(slot);
-            }
-        }
-        for (index, stack) in numbered(self.stations.len()).zip(&mut self.stacks) {
-            for server in 0..stack.servers() {
-                stack.set_slot(server, give(Action::Stack(index, server))?);
-            }
-        }
-        for (index, switch) in numbered(self.switches.len()).zip(&mut self.switches) {
-            if let Some(processor) = switch.processor_mut() {
-                processor.set_slot(0, give(Action::Router(index))?);
-            }
-        }
-        for (index, station) in numbered(self.stations.len()).zip(&self.stations) {
-            if let Some(layer) = station.layer() {
-                self.layers[layer as usize].set_slot(give(Action::Layer(index))?);
-            }
-        }
-        let mechanisms = numbered(self.mechanisms.len()).zip(&mut self.mechanisms);
-        let mut holding: Vec<_> = mechanisms.filter(|(_, own)| own.holds()).collect();
-        holding.sort_by_key(|(_, own)| own.timer_key());
-        for (index, mechanism) in holding {
-            mechanism.set_slot(give(Action::Mechanism(index))?);
-        }
-        if let Some(admission) = &mut self.admission {
-            admission.set_slot(give(Action::Admission)?);
-        }
-        let flows = numbered(self.flows.len()).zip(&mut self.flows);
-        for (index, flow) in flows.filter(|(_, flow)| flow.answers_late()) {
-            flow.set_answer_slot(give(Action::Reply(index))?);
-        }
-        for (index, bulk) in numbered(self.bulk.len()).zip(&mut self.bulk) {
-            let sender = give(Action::TcpSender(index))?;
-            bulk.set_slots(sender, give(Action::TcpReceiver(index))?);
-        }
-        for (index, own) in numbered(self.conversations.len()).zip(&mut self.conversations) {
-            let talker = give(Action::TcpEnd(index, TALKER))?;
-            own.set_slots([talker, give(Action::TcpEnd(index, LISTENER))?]);
-        }
-        for index in numbered(self.publications.participants()) {
-            self.publications.set_slot(index, give(Action::Party(index))?);
-        }
-        let flows = numbered(self.flows.len()).zip(&mut self.flows);
-        for (index, flow) in flows.filter(|(_, flow)| flow.together() > 0) {
-            flow.set_slot(give(Action::Release(index))?);
-        }
-        for (index, shared) in numbered(self.shared.len()).zip(&mut self.shared) {
-            shared.set_slot(give(Action::Medium(index))?);
-        }
-        for (index, shared) in numbered(self.shared.len()).zip(&mut self.shared) {
-            if let Some(access) = shared.scheme_mut() {
-                access.set_slot(give(Action::Access(index))?);
-            }
-        }
-        for (index, port) in numbered(self.ports.len()).zip(&mut self.ports) {
-            port.set_wake_slot(give(Action::Wake(index))?);
-        }
-        Ok(actions)
-    }
-
     /// Finds the ports at which nothing else decides when a frame leaves: no medium, no memory
     /// shared with other ports, no errors and copies, and no layer that is told.
     fn find_ports_in_order(&mut self) {
@@ -385,11 +281,11 @@ impl Simulation {
 
     /// Sets the timers of the first events.
     fn set_first_times(&mut self) {
-        let mut rest = &mut self.flows[..];
-        while let Some(flow) = rest.first_mut() {
-            flow.start(&mut self.agenda);
-            let together = flow.together() as usize;
-            rest = &mut rest[together..];
+        for &index in &self.release_order {
+            let flow = &mut self.flows[index as usize];
+            if flow.together() > 0 {
+                flow.start(&mut self.agenda);
+            }
         }
         for bulk in &self.bulk {
             bulk.start(&mut self.agenda);

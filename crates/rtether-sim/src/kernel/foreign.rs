@@ -74,7 +74,11 @@ impl Simulation {
     /// Returns the slot of the first release, or the one in its place.
     pub(crate) fn release_slot(&self) -> u32 {
         let comes_after = |action: &Action| match action {
-            Action::Release(_) | Action::Medium(_) | Action::Access(_) | Action::Wake(_) => true,
+            Action::Release(_)
+            | Action::Medium(_)
+            | Action::Access(_)
+            | Action::Select(_)
+            | Action::Wake(_) => true,
             Action::Arrival(_)
             | Action::Stored(_)
             | Action::Stack(..)
@@ -104,7 +108,9 @@ impl Simulation {
             None => self.visitors.push(visitor),
         }
         let id = self.pool.insert(Packet { released_at: self.now, ..packet });
+        self.is_injecting = true;
         self.send(packet.source, id, observer);
+        self.is_injecting = false;
     }
 
     /// Returns the properties of a packet from outside; `None` for other packets.

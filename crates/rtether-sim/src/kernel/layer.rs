@@ -4,12 +4,14 @@
 //! them stays together.
 
 mod driver;
+mod instant;
 mod stack;
 mod tasks;
 #[cfg(test)]
 mod tests;
 
 use super::Simulation;
+use crate::agenda::NEVER;
 use crate::layer::LayerState;
 use crate::mechanism::Level;
 use crate::observe::{DropReason, Observer};
@@ -91,6 +93,9 @@ impl Simulation {
     /// Handles the timer of a layer: every engine does what is due.
     #[cold]
     pub(in crate::kernel) fn layer_timeout<O: Observer>(&mut self, index: u32, observer: &mut O) {
+        // Its own timer is not something else that comes at this time.
+        let slot = self.layer(index).slot();
+        self.agenda.set(slot, NEVER);
         self.complete_tasks(index, observer);
         self.stack_timeout(index, observer);
         self.driver_timeout(index, observer);

@@ -34,15 +34,18 @@ impl Simulation {
     ) {
         let now = self.now;
         self.pool.get_mut(id).mark = now;
-        if self.ports[index as usize].offer(now) {
+        let port = &mut self.ports[index as usize];
+        if !port.offer(now) {
+            self.queue_up(index, id, queue, observer);
+        } else if port.has_choice() && self.more_may_come() {
+            self.propose(index, id, queue);
+        } else {
             self.transmit(index, id, queue, observer);
-            return;
         }
-        self.queue_up(index, id, queue, observer);
     }
 
-    /// Queues a frame at a busy port. Not inlined, so that the fast path does not pay for its
-    /// variables.
+    /// Queues a frame at a port that is busy or has not yet selected. Not inlined, so that the fast
+    /// path does not pay for its variables.
     #[inline(never)]
     fn queue_up<O: Observer>(&mut self, index: u32, id: u32, queue: u8, observer: &mut O) {
         let packet = self.pool.get_mut(id);
@@ -69,18 +72,77 @@ impl Simulation {
         };
         let fits = may_send && self.queues[index as usize].fits(queue, size);
         if !fits || !self.reserve_shared(index, size) {
-            self.queues[index as usize].note_dropped(queue);
-            self.port_rests[index as usize].note_dropped();
-            let node = self.port_id(index).node;
-            self.lose(id, node, Some(index), DropReason::BufferFull, observer);
+            self.drop_full(index, id, queue, observer);
             return;
         }
         self.queues[index as usize].push(&mut self.pool, id, queue, size);
         let port = &mut self.ports[index as usize];
         if port.attachment().is_some() {
-            self.offer_next(index);
+            self.select_for_medium(index);
         } else {
             port.wake_for_waiting(self.now, &mut self.agenda);
+        }
+    }
+
+    /// Lets the first frame of this time wait for the others at an idle port.
+    fn propose(&mut self, index: u32, id: u32, queue: u8) {
+        self.queues[index as usize].propose(id, queue);
+        self.ports[index as usize].wake_for_waiting(self.now, &mut self.agenda);
+    }
+
+    /// Lets an idle port select among the frames of this time, of which `id` came first.
+    #[cold]
+    fn select_with<O: Observer>(&mut self, index: u32, (id, queue): (u32, u8), observer: &mut O) {
+        let size = self.pool.get(id).frame_size().unsigned_abs();
+        let queues = &mut self.queues[index as usize];
+        if queues.is_empty() {
+            self.transmit(index, id, queue, observer);
+            return;
+        }
+        // It takes memory only now that others are there, and leaves it if the best of them does not
+        // make room for it.
+        queues.put_first(&mut self.pool, id, queue, size);
+        self.hold_shared(index, size);
+        self.send_selected(index, observer);
+        let has_room = self.queues[index as usize].fits(queue, 0) && !self.exceeds_shared(index);
+        if !has_room
+            && let Next::Frame(id, _) = self.queues[index as usize].pop_from(&self.pool, queue)
+        {
+            let size = self.pool.get(id).frame_size().unsigned_abs();
+            self.release_shared(index, size);
+            self.drop_full(index, id, queue, observer);
+        }
+        self.queues[index as usize].note_left();
+    }
+
+    /// Sends the frame that the selection chooses, or returns when to ask again.
+    fn send_selected<O: Observer>(&mut self, index: u32, observer: &mut O) -> i64 {
+        match self.queues[index as usize].pop(&self.pool, self.now) {
+            Next::Frame(id, queue) => {
+                let size = self.pool.get(id).frame_size().unsigned_abs();
+                self.release_shared(index, size);
+                self.transmit(index, id, queue, observer);
+                i64::MIN
+            }
+            Next::NotBefore(time) => time,
+            Next::Empty => i64::MIN,
+        }
+    }
+
+    /// Drops a frame for which a port has no room.
+    fn drop_full<O: Observer>(&mut self, index: u32, id: u32, queue: u8, observer: &mut O) {
+        self.queues[index as usize].note_dropped(queue);
+        self.port_rests[index as usize].note_dropped();
+        let node = self.port_id(index).node;
+        self.lose(id, node, Some(index), DropReason::BufferFull, observer);
+    }
+
+    /// Offers the medium of a port its next frame once nothing else can come at this time.
+    fn select_for_medium(&mut self, index: u32) {
+        if self.queues[index as usize].has_choice() && self.more_may_come_to_medium() {
+            self.ports[index as usize].wake_at(self.now, &mut self.agenda);
+        } else {
+            self.offer_next(index);
         }
     }
 
@@ -98,17 +160,14 @@ impl Simulation {
             self.offer_next(index);
             return;
         }
-        let mut not_before = i64::MIN;
         self.events += self.queues[index as usize].settle(self.now);
-        match self.queues[index as usize].pop(&self.pool, self.now) {
-            Next::Frame(id, queue) => {
-                let size = self.pool.get(id).frame_size().unsigned_abs();
-                self.release_shared(index, size);
-                self.transmit(index, id, queue, observer);
+        let not_before = match self.queues[index as usize].take_candidate() {
+            None => self.send_selected(index, observer),
+            Some(first) => {
+                self.select_with(index, first, observer);
+                i64::MIN
             }
-            Next::NotBefore(time) => not_before = time,
-            Next::Empty => {}
-        }
+        };
         let waits = !self.queues[index as usize].is_empty();
         let port = &mut self.ports[index as usize];
         port.has_woken(self.now, waits, not_before, &mut self.agenda);
@@ -195,6 +254,21 @@ impl Simulation {
             return true;
         };
         self.switches[switch as usize].reserve(size)
+    }
+
+    /// Takes memory for a frame that has to wait because a better one came at the same time.
+    fn hold_shared(&mut self, port: u32, size: u64) {
+        if let Owner::Switch(switch) = self.ports[port as usize].owner() {
+            self.switches[switch as usize].hold(size);
+        }
+    }
+
+    /// Returns whether the ports of a switch hold more than it has memory for.
+    fn exceeds_shared(&self, port: u32) -> bool {
+        match self.ports[port as usize].owner() {
+            Owner::Switch(switch) => self.switches[switch as usize].exceeds(),
+            Owner::Station(_) | Owner::Hub => false,
+        }
     }
 
     pub(super) fn release_shared(&mut self, port: u32, size: u64) {

@@ -228,10 +228,13 @@ impl Simulation {
         observer: &mut O,
     ) {
         let id = self.stacks[index as usize].complete(server);
-        if let Some(next) = self.next_in_stack(index, server, observer) {
+        if let Some(next) = self.stacks[index as usize].next(server, &self.pool) {
             self.begin_service(index, server, next, observer);
         } else {
             self.stacks[index as usize].rest(server, &mut self.agenda);
+            if self.stations[index as usize].layer().is_some() {
+                self.select_when_free(index, server);
+            }
         }
         let now = self.now;
         let packet = self.pool.get_mut(id);
@@ -242,21 +245,6 @@ impl Simulation {
             packet.spend(Segment::ReceiveStack, index, spent);
         }
         self.leave_stack(index, id, observer);
-    }
-
-    /// Removes and returns the packet that a server serves next.
-    #[inline]
-    fn next_in_stack<O: Observer>(
-        &mut self,
-        index: u32,
-        server: u8,
-        observer: &mut O,
-    ) -> Option<u32> {
-        let next = self.stacks[index as usize].next(server, &self.pool);
-        if next.is_some() || self.stations[index as usize].layer().is_none() {
-            return next;
-        }
-        self.select_packet(index, server, observer)
     }
 
     /// Passes a packet from the stack to the port or the application.

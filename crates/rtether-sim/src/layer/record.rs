@@ -16,7 +16,8 @@ impl LayerState {
     pub(crate) fn for_each_packet(&self, mut visit: impl FnMut(u32)) {
         let tasks = self.tasks.iter().flat_map(TaskProcessor::packets);
         let sending = self.egress.frames().copied();
-        tasks.chain(sending).for_each(&mut visit);
+        let instantly = self.instantly.packets();
+        tasks.chain(sending).chain(instantly).for_each(&mut visit);
         match &self.stack {
             None => {}
             Some(StackSide::Queues(queues)) => queues.packets().for_each(visit),

@@ -70,7 +70,7 @@ pub(crate) struct Mechanism {
     pub(crate) station: u32,
     pub(crate) level: Level,
     /// The flow that it is for; zero if it is for all.
-    flow: u32,
+    pub(crate) flow: u32,
     slot: u32,
     engine: Engine,
     counts: Counts,
@@ -98,14 +98,6 @@ impl Mechanism {
     /// Returns what they are found by, in order.
     pub(crate) const fn key(&self) -> (u32, Level, u32) {
         (self.station, self.level, self.flow)
-    }
-
-    /// Returns the order of their timers: by level, and then as stations and flows are numbered.
-    pub(crate) const fn timer_key(&self) -> (Level, u32, u32) {
-        match self.level {
-            Level::Gap => (self.level, self.flow, 0),
-            Level::Arp | Level::Redundancy => (self.level, self.station, 0),
-        }
     }
 
     /// Returns whether packets on their way down have to be offered to it.

@@ -219,6 +219,11 @@ impl Publications {
         Some(if is_other { own.companion } else { party })
     }
 
+    /// Returns the station of a participant.
+    pub(crate) fn station_of(&self, party: usize) -> u32 {
+        self.parties[party].station
+    }
+
     /// Returns the index of a station among the participants.
     #[inline]
     pub(crate) fn party_of(&self, station: u32) -> Option<u32> {

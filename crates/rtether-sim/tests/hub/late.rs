@@ -127,13 +127,13 @@ const NO_DETECTOR: Detector = Detector::ClearingRate { floor: BitRate::from_bps(
 #[test]
 fn a_place_follows_the_start_of_a_transmission() {
     // Oracle: in mode `rtether`, the next turn comes a period and a guard of 150 us after the start
-    // of a frame that had to wait: here for a frame that bypasses the smoother and occupies the
+    // of a frame that had to wait: here for a frame of the same time that bypasses the smoother and occupies the
     // link for 1538 octets, 1230.4 us.
     let mut plant = Plant::default();
     let [a, b] = [(); 2].map(|()| plant.station(Stack::Zero));
     plant.join(a, b, 10);
     layered(&mut plant, a, Mode::Rtether(PLACES), NO_DETECTOR);
-    plant.flow(once("raw", a, b, US(1_000), 1_500)).encapsulation = Encapsulation::Raw;
+    plant.flow(once("above", a, b, US(1_000), 1_500)).encapsulation = Encapsulation::Raw;
     plant.flow(once("bulk1", a, b, US(1_000), 1_472));
     plant.flow(once("bulk2", a, b, US(1_100), 1_472));
     let mut seen = Seen::default();

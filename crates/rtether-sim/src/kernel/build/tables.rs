@@ -74,6 +74,9 @@ fn group_tables(
             table.entry(group).or_default().push(numbers.port(hop.egress));
         }
     }
+    // Copies take memory in this order.
+    let ways = tables.iter_mut().flat_map(BTreeMap::values_mut);
+    ways.for_each(|ways| ways.sort_unstable());
     Ok(tables)
 }
 

@@ -20,7 +20,6 @@ impl Simulation {
         id: u32,
         observer: &mut O,
     ) {
-        let now = self.now();
         self.pool.get_mut(id).mark = self.now;
         if self.layer(index).egress().is_plain() {
             // The port then reports no completions, and the egress would never empty its ring.
@@ -29,6 +28,22 @@ impl Simulation {
             return;
         }
         let offered = self.offered(index, id);
+        if self.waits_for_instant(index) {
+            self.layer(index).instantly.keep_for_driver(id, offered);
+        } else {
+            self.offer_to_driver(index, id, offered, observer);
+        }
+    }
+
+    /// Offers a frame to smoother and transmit queues.
+    pub(super) fn offer_to_driver<O: Observer>(
+        &mut self,
+        index: u32,
+        id: u32,
+        offered: Offered,
+        observer: &mut O,
+    ) {
+        let now = self.now();
         self.layer(index).egress().offer(now, id, offered);
         self.hand_out(index, observer);
     }
@@ -45,7 +60,7 @@ impl Simulation {
     }
 
     /// Moves the frames that may be sent to the port, and drops refused packets.
-    fn hand_out<O: Observer>(&mut self, index: u32, observer: &mut O) {
+    pub(super) fn hand_out<O: Observer>(&mut self, index: u32, observer: &mut O) {
         let now = self.now();
         loop {
             let handed = self.layer(index).egress().poll_transmit(now);
@@ -130,6 +145,10 @@ impl Simulation {
     pub(super) fn driver_timeout<O: Observer>(&mut self, index: u32, observer: &mut O) {
         let now = self.now();
         self.layer(index).egress().handle_timeout(now);
-        self.hand_out(index, observer);
+        if self.waits_for_instant(index) {
+            self.layer(index).instantly.note_driver();
+        } else {
+            self.hand_out(index, observer);
+        }
     }
 }

@@ -21,7 +21,12 @@ impl Simulation {
         match self.layer(index).stack() {
             None => self.enter_stack(index, id, observer),
             Some(StackSide::Queues(_)) if takes_time || !is_outbound => {
-                self.queue_by_class(index, id, class, observer);
+                self.pool.get_mut(id).mark = self.now;
+                if self.waits_for_instant(index) {
+                    self.layer(index).instantly.keep_for_stack(id, class);
+                } else {
+                    self.queue_by_class(index, id, class, observer);
+                }
             }
             Some(StackSide::Instances(_)) if takes_time => {
                 self.start_instance(index, id, class, observer);
@@ -30,11 +35,15 @@ impl Simulation {
         }
     }
 
-    fn queue_by_class<O: Observer>(&mut self, index: u32, id: u32, class: u8, observer: &mut O) {
+    pub(super) fn queue_by_class<O: Observer>(
+        &mut self,
+        index: u32,
+        id: u32,
+        class: u8,
+        observer: &mut O,
+    ) {
         let now = self.now();
-        let packet = self.pool.get_mut(id);
-        packet.mark = self.now;
-        let is_outbound = packet.has(OUTBOUND);
+        let is_outbound = self.pool.get(id).has(OUTBOUND);
         let stack = &self.stacks[index as usize];
         let server = if is_outbound { 0 } else { stack.receiving_server() };
         let is_idle = stack.is_idle(server);
@@ -57,6 +66,17 @@ impl Simulation {
         self.stacks[index as usize].note_waiting(waiting);
     }
 
+    /// Gives the servers that have become free at this time their next packets, if none has come
+    /// for them.
+    pub(super) fn serve_freed<O: Observer>(&mut self, index: u32, observer: &mut O) {
+        for server in [0, 1] {
+            let is_freed = self.layer(index).instantly.takes_freed(server);
+            if is_freed && self.stacks[index as usize].is_idle(server) {
+                self.serve(index, server, observer);
+            }
+        }
+    }
+
     /// Gives an idle server its next packet; a stack with zero processing time takes all it can
     /// get.
     fn serve<O: Observer>(&mut self, index: u32, server: u8, observer: &mut O) {
@@ -73,9 +93,18 @@ impl Simulation {
         }
     }
 
-    /// Chooses the next packet for a server; `None` also if the station has no receive queues.
+    /// Lets a server that has become free select once its packet has caused what it causes at this
+    /// time: an answer takes part. Does nothing if the station has no receive queues.
     #[cold]
-    pub(in crate::kernel) fn select_packet<O: Observer>(
+    pub(in crate::kernel) fn select_when_free(&mut self, index: u32, server: u8) {
+        if let Some(StackSide::Queues(_)) = self.layer(index).stack() {
+            self.layer(index).instantly.note_freed(server);
+            self.wait_for_instant(index);
+        }
+    }
+
+    /// Chooses the next packet for a server.
+    fn select_packet<O: Observer>(
         &mut self,
         index: u32,
         server: u8,
@@ -127,7 +156,11 @@ impl Simulation {
                 let is_due = is_idle && queues.handle_timeout(now);
                 if is_due {
                     self.lose_refused(index, observer);
-                    self.serve(index, server, observer);
+                    if self.waits_for_instant(index) {
+                        self.layer(index).instantly.note_freed(server);
+                    } else {
+                        self.serve(index, server, observer);
+                    }
                 }
             }
             Some(StackSide::Instances(instances)) => {
