@@ -201,6 +201,13 @@ impl FlowState {
         }
     }
 
+    /// Returns whether a release is one packet.
+    #[inline]
+    pub(crate) const fn sends_one(&self) -> bool {
+        let is_for_one = self.is_multicast || matches!(self.listeners, Listeners::One(_));
+        is_for_one && matches!(self.carrier, Carrier::Packets)
+    }
+
     /// Returns the index of the first listener's stream; those of the others follow.
     #[inline]
     pub(crate) const fn first_stream(&self) -> u32 {

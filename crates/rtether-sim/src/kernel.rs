@@ -236,6 +236,12 @@ impl Simulation {
         self.more_comes_before(self.selects_from[0])
     }
 
+    /// Notes that the event brings nothing after what it now hands on.
+    #[inline]
+    const fn note_last(&mut self) {
+        self.event = 0;
+    }
+
     #[inline]
     const fn more_comes_before(&self, end: u32) -> bool {
         let (time, slot) = self.agenda.first();
@@ -254,6 +260,9 @@ impl Simulation {
             return self.release_together(place, observer);
         }
         let burst = flow.release(self.now, &mut self.agenda);
+        if burst == 1 && flow.sends_one() {
+            self.note_last();
+        }
         for _ in 0..burst {
             self.release_one(index, observer);
         }
@@ -279,7 +288,11 @@ impl Simulation {
         let flow = &mut self.flows[first];
         flow.set_progress(0);
         flow.release(self.now, &mut self.agenda);
-        self.release_one(self.release_order[(place + last) as usize], observer);
+        let index = self.release_order[(place + last) as usize];
+        if self.flows[index as usize].sends_one() {
+            self.note_last();
+        }
+        self.release_one(index, observer);
     }
 
     fn release_one<O: Observer>(&mut self, index: u32, observer: &mut O) {

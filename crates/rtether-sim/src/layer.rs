@@ -109,6 +109,13 @@ impl LayerState {
         self.slot = slot;
     }
 
+    /// Returns whether neither tasks nor the stack have something to do.
+    pub(crate) fn is_only_driver_due(&self, now: i64) -> bool {
+        let tasks = self.tasks.as_ref().and_then(TaskProcessor::due);
+        let stack = self.stack.as_ref().and_then(|side| side.due(true));
+        time_or_never(tasks).min(time_or_never(stack)) > now
+    }
+
     /// Returns the slot of its timer.
     pub(crate) const fn slot(&self) -> u32 {
         self.slot
