@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 use core::net::IpAddr;
 use core::num::NonZeroU32;
 
+use crate::port_plan::PortPlan;
 use crate::priority::{Pcp, QueueMap};
 use crate::quantity::{BitRate, Bytes, Duration};
 use crate::selection::Selection;
@@ -367,4 +368,15 @@ pub struct TransmitConfig {
 impl TransmitConfig {
     /// Descriptors in the baseline's ring (catalogue S9).
     pub const DEFAULT_RING_LIMIT: u32 = 16;
+
+    /// Returns the plan by which frames enter the ring; `None` for other strategies than a
+    /// selection.
+    pub fn plan(&self) -> Option<PortPlan> {
+        let TransmitStrategy::Selection(selection) = self.strategy else {
+            return None;
+        };
+        // Engines refuse other numbers.
+        let queues = u8::try_from(self.queue_limits.len()).ok()?;
+        (1..=8).contains(&queues).then(|| PortPlan::new(selection, queues))
+    }
 }

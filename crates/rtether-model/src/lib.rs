@@ -8,7 +8,7 @@
 //!
 //! Vocabulary shared by all engines: `Instant`, `Duration`, `BitRate`, `Bytes`; the `Network` and
 //! its `Flow`s; the parameters of the engines in end nodes (`endnode`, `smoother`), of switches
-//! (`ingress`) and of shims (`shim`); routes and shortest paths (`route`); the parts of a deadline
+//! (`ingress`) and of shims (`shim`); the plan of a port, an algorithm for each queue (`PortPlan`); routes and shortest paths (`route`); the parts of a deadline
 //! for each port (`partition`) with the test whether a port sends all in time (`demand`); what a
 //! channel may be (`admission`); access schemes with their plan and check (`access`); VLANs that
 //! ports register (`registration`); stations in two networks (`redundancy`, `second`); costs that
@@ -38,6 +38,7 @@ pub mod ingress;
 pub mod mac;
 pub mod network;
 pub mod partition;
+mod port_plan;
 mod priority;
 pub mod quantity;
 pub mod record;

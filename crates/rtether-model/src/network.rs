@@ -15,6 +15,7 @@ use crate::empirical::Empirical;
 use crate::endnode::Layer;
 pub use crate::index::{LinkId, NodeId, PortId};
 use crate::ingress::IngressRule;
+pub use crate::port_plan::{Algorithm, Feature, PortPlan};
 pub use crate::priority::{Pcp, QueueMap, Vid};
 use crate::quantity::{BitRate, Bytes, Duration};
 pub use crate::redundancy::Redundancy;
@@ -513,10 +514,19 @@ impl Switch {
         !self.ingress.is_empty() || own.into_iter().any(|rules| !rules.is_empty())
     }
 
-    /// Returns the selections of all ports.
-    pub fn selections(&self) -> impl Iterator<Item = Selection> + '_ {
-        let ports = self.ports.iter();
-        ports.map(|port| port.selection.unwrap_or(self.selection))
+    /// Returns the plan of ports without a selection of their own.
+    pub fn plan(&self) -> PortPlan {
+        PortPlan::new(self.selection, self.queues.count())
+    }
+
+    /// Returns the plan of a port; that of the switch if there is no such port.
+    pub fn plan_at(&self, port: u16) -> PortPlan {
+        PortPlan::new(self.selection_at(port), self.queues.count())
+    }
+
+    /// Returns the plans of all ports.
+    pub fn plans(&self) -> impl Iterator<Item = PortPlan> + '_ {
+        (0..).zip(&self.ports).map(|(port, _)| self.plan_at(port))
     }
 }
 
@@ -702,9 +712,7 @@ impl Network {
     pub fn selects_by_deadline(&self) -> bool {
         self.nodes.iter().any(|node| match &node.kind {
             NodeKind::EndStation(station) => station.by_deadline,
-            NodeKind::Switch(switch) => {
-                switch.selections().any(|selection| selection == Selection::EarliestDeadline)
-            }
+            NodeKind::Switch(switch) => switch.plans().any(|plan| plan.needs(Feature::Deadlines)),
             NodeKind::Hub(_) => false,
         })
     }

@@ -1,7 +1,6 @@
 //! Idle slopes of a port: together no more than the rate of its link.
 
-use rtether_model::endnode::TransmitStrategy;
-use rtether_model::network::{Network, NodeKind, PortId, Selection};
+use rtether_model::network::{Feature, Network, NodeKind, PortId};
 use rtether_model::quantity::BitRate;
 
 use super::{Plant, codes, port_name};
@@ -28,20 +27,12 @@ pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant) {
 
 /// Returns the sum of the idle slopes of a port; `None` if it does not shape.
 fn slopes(network: &Network, port: PortId) -> Option<BitRate> {
-    let (selection, queues) = match &network.node(port.node).kind {
-        NodeKind::Switch(switch) => (switch.selection_at(port.port), switch.queues.count().into()),
-        NodeKind::EndStation(station) => {
-            let transmit = station.layer.as_ref()?.transmit.as_ref()?;
-            let TransmitStrategy::Selection(selection) = transmit.strategy else {
-                return None;
-            };
-            (selection, transmit.queue_limits.len())
-        }
+    let plan = match &network.node(port.node).kind {
+        NodeKind::Switch(switch) => switch.plan_at(port.port),
+        NodeKind::EndStation(station) => station.layer.as_ref()?.transmit.as_ref()?.plan()?,
         NodeKind::Hub(_) => return None,
     };
-    let Selection::Cbs { idle_slopes } = selection else {
-        return None;
-    };
-    let used = idle_slopes.iter().take(queues).map(|slope| slope.as_bps());
-    Some(BitRate::from_bps(used.fold(0, u64::saturating_add)))
+    let slopes = plan.needs(Feature::Credits).then(|| plan.idle_slopes())?;
+    let sum = slopes.iter().map(|slope| slope.as_bps()).fold(0, u64::saturating_add);
+    Some(BitRate::from_bps(sum))
 }

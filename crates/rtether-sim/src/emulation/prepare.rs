@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use rtether_model::endnode::HeaderMatch;
 use rtether_model::flow::{Delivery, Flow, Traffic};
-use rtether_model::network::{EndStation, Network, NodeKind, Selection, Stack};
+use rtether_model::network::{EndStation, Feature, Network, NodeKind, Stack};
 use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::route::Routing;
 
@@ -95,8 +95,7 @@ pub(super) fn bare(network: &Network, flows: &[Flow]) -> Result<Network, Emulati
                     let node = node.name.clone();
                     return Err(EmulationError::CodePoints { node });
                 }
-                let mut selections = switch.selections();
-                if selections.any(|selection| selection == Selection::EarliestDeadline) {
+                if switch.plans().any(|plan| plan.needs(Feature::Deadlines)) {
                     let node = node.name.clone();
                     return Err(EmulationError::Deadlines { node });
                 }

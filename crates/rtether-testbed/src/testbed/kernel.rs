@@ -7,7 +7,7 @@
 
 use rtether_live::link::MacAddress;
 use rtether_live::namespace::CommandLine;
-use rtether_model::network::{Link, Network, NodeKind, Pcp, PortId, QueueMap, Selection, Switch};
+use rtether_model::network::{Link, Network, NodeKind, Pcp, PortId, QueueMap, Switch};
 use rtether_model::quantity::BitRate;
 
 use super::{DEVICE, Host, namespace_of};
@@ -96,8 +96,7 @@ fn queues(
 
 /// Returns the queue map of a port with strict-priority queues.
 fn queue_map(switch: &Switch) -> Option<QueueMap> {
-    let has_queues = switch.selection == Selection::StrictPriority && switch.queues.count() > 1;
-    has_queues.then_some(switch.queues)
+    (switch.plan().queues() > 1).then_some(switch.queues)
 }
 
 fn rate(rate: BitRate) -> String {

@@ -4,7 +4,7 @@
 use rtether_live::station::mark::Mark;
 use rtether_model::flow::{Delivery, Flow, Traffic};
 use rtether_model::network::{
-    EndStation, ForwardingMode, Network, NodeId, NodeKind, Pcp, PortVlan, Selection, Switch,
+    EndStation, Feature, ForwardingMode, Network, NodeId, NodeKind, Pcp, PortVlan, Switch,
 };
 use rtether_model::quantity::Duration;
 use rtether_model::route::Routing;
@@ -128,9 +128,9 @@ fn of_kernel_switch(switch: &Switch) -> Option<&'static str> {
     let is_plain = |vlan: &PortVlan| *vlan == PortVlan::Transparent;
     if switch.mode == ForwardingMode::CutThrough {
         Some("is cut-through, a bridge of the kernel stores frames; use `--backend emulated`")
-    } else if !matches!(switch.selection, Selection::Fcfs | Selection::StrictPriority) {
+    } else if !switch.plan().needs_only(&[Feature::Queues]) {
         Some("has a selection other than fcfs and strict priority; use `--backend emulated`")
-    } else if switch.selections().any(|selection| selection != switch.selection) {
+    } else if switch.plans().any(|plan| plan != switch.plan()) {
         Some("has ports with a selection of their own; use `--backend emulated`")
     } else if switch.ports.iter().any(|port| !is_plain(&port.vlan)) {
         Some("has VLANs, which bridges of this kind do not filter; use `--backend emulated`")

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use rtether_bounds::{Analysis, Condition, StreamBound};
 use rtether_model::flow::FlowId;
-use rtether_model::network::{Network, NodeKind, Selection};
+use rtether_model::network::{Feature, Network, NodeKind};
 use rtether_model::partition::LocalDeadlines;
 use rtether_model::quantity::Duration;
 use rtether_model::record::{Place, Segment};
@@ -312,7 +312,7 @@ fn local_deadline(
     let selects = match (&network.node(port.node).kind, place.segment) {
         (NodeKind::EndStation(station), Segment::DriverQueue) => station.by_deadline,
         (NodeKind::Switch(switch), Segment::SwitchQueue) => {
-            switch.selection_at(port.port) == Selection::EarliestDeadline
+            switch.plan_at(port.port).needs(Feature::Deadlines)
         }
         _ => false,
     };

@@ -10,7 +10,7 @@ use std::fmt::Write;
 
 use rtether_model::flow::{Delivery, Flow, Phase, Traffic};
 use rtether_model::network::{
-    Duplex, EndStation, ForwardingMode, NodeId, NodeKind, Pcp, PortVlan, Selection, Stack, Switch,
+    Duplex, EndStation, Feature, ForwardingMode, NodeId, NodeKind, Pcp, PortVlan, Stack, Switch,
 };
 use rtether_model::quantity::Duration;
 use rtether_model::wire::Encapsulation;
@@ -176,7 +176,8 @@ fn rates(scenario: &Scenario, names: &[String], text: &mut String) {
 /// Writes the queues of a switch.
 fn queues(switch: &Switch, name: &str, text: &mut String) {
     let count = switch.queues.count();
-    if count == 1 || !switch.selection.uses_queues() {
+    let plan = switch.plan();
+    if plan.queues() == 1 {
         return;
     }
     let queue = format!("*.{name}.eth[*].macLayer.queue");
@@ -193,16 +194,14 @@ fn queues(switch: &Switch, name: &str, text: &mut String) {
     });
     let rows: Vec<String> = rows.collect();
     _ = writeln!(text, "{queue}.classifier.mapping = [{}]", rows.join(", "));
-    if let Selection::Cbs { idle_slopes } = switch.selection {
-        for (number, slope) in idle_slopes.iter().take(count.into()).enumerate() {
-            if slope.as_bps() > 0 {
-                let of = format!("{queue}.transmissionSelectionAlgorithm[{number}]");
-                let rate = slope.as_bps();
-                _ = writeln!(
-                    text,
-                    "{of}.typename = \"Ieee8021qCreditBasedShaper\"\n{of}.idleSlope = {rate}bps"
-                );
-            }
+    for (number, slope) in plan.idle_slopes().into_iter().enumerate() {
+        let rate = slope.as_bps();
+        if rate > 0 {
+            let of = format!("{queue}.transmissionSelectionAlgorithm[{number}]");
+            _ = writeln!(
+                text,
+                "{of}.typename = \"Ieee8021qCreditBasedShaper\"\n{of}.idleSlope = {rate}bps"
+            );
         }
     }
 }
@@ -407,8 +406,5 @@ fn is_plain(switch: &Switch) -> bool {
         && !switch.has_ingress()
         && switch.mode == ForwardingMode::StoreAndForward
         && ports.all(|port| port.vlan == PortVlan::Transparent && port.selection.is_none())
-        && matches!(
-            switch.selection,
-            Selection::Fcfs | Selection::StrictPriority | Selection::Cbs { .. }
-        )
+        && switch.plan().needs_only(&[Feature::Queues, Feature::Credits])
 }

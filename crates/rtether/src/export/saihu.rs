@@ -21,9 +21,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rtether_model::flow::{Delivery, Flow, Traffic};
-use rtether_model::network::{
-    Cost, Duplex, EndStation, ForwardingMode, NodeKind, Selection, Stack,
-};
+use rtether_model::network::{Cost, Duplex, EndStation, ForwardingMode, NodeKind, Stack};
 use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::route::{Hop, Routing};
 
@@ -325,9 +323,7 @@ fn has_priorities(scenario: &Scenario) -> bool {
 fn selects(kind: &NodeKind) -> bool {
     match kind {
         NodeKind::Switch(switch) => {
-            let own = switch.ports.iter().filter_map(|port| port.selection);
-            let mut all = own.chain([switch.selection]);
-            all.any(|selection| selection != Selection::Fcfs)
+            switch.plans().chain([switch.plan()]).any(|plan| !plan.needs_only(&[]))
         }
         NodeKind::EndStation(_) | NodeKind::Hub(_) => false,
     }

@@ -7,7 +7,7 @@ use rtether_model::empirical::{Empirical, Quantiles};
 use rtether_model::flow::{Flow, FlowId, Tag};
 use rtether_model::network::{
     Cost, Jitter, LinearStack, LinkId, Network, NodeId, NodeKind, Outliers, Pcp, PortId, RtosStack,
-    Selection, Spread, Stack, Switch, Vid,
+    Spread, Stack, Switch, Vid,
 };
 use rtether_model::quantity::{BitRate, Duration};
 use rtether_model::record::{Place, Segment};
@@ -185,8 +185,7 @@ fn priorities(scenario: &Scenario, own: FlowId, ports: &[PortId]) -> Vec<Candida
     let network = &scenario.network;
     let chooses = |port: &PortId| {
         let switch = network.switch(port.node)?;
-        let has_queues =
-            switch.selection_at(port.port) != Selection::Fcfs && switch.queues.count() > 1;
+        let has_queues = !switch.plan_at(port.port).needs_only(&[]) && switch.queues.count() > 1;
         has_queues.then_some((*port, switch))
     };
     let ports: Vec<(PortId, &Switch)> = ports.iter().filter_map(chooses).collect();

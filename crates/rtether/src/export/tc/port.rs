@@ -1,11 +1,15 @@
 //! The queues of a port.
 
-use rtether_model::network::{Pcp, PortId, QueueMap, Selection};
+use rtether_model::network::{Feature, Pcp, PortId, PortPlan, QueueMap};
 use rtether_model::quantity::{BitRate, Bytes};
 use rtether_model::wire::{FCS, MIN_FRAME, OVERHEAD};
 
 use super::frames::{WHOLE, credits};
 use super::{Plant, Script};
+
+/// What queues of Linux above the ring of a station can do.
+pub(super) const ABOVE_RING: [Feature; 3] =
+    [Feature::Queues, Feature::OctetTurns, Feature::Credits];
 
 /// What is told of a port.
 pub(super) struct Queues<'a> {
@@ -16,7 +20,7 @@ pub(super) struct Queues<'a> {
     pub(super) port: PortId,
     pub(super) rate: BitRate,
     pub(super) map: QueueMap,
-    pub(super) selection: Selection,
+    pub(super) plan: PortPlan,
     pub(super) limits: &'a Limits,
 }
 
@@ -67,7 +71,7 @@ impl Queues<'_> {
         let root = |stab: &str| format!("tc qdisc replace dev {device} root handle 1: {stab}");
         let count = self.map.count();
         let key = self.limits.key();
-        if count == 1 || !self.selection.uses_queues() {
+        if self.plan.queues() == 1 {
             script.say(&format!("{source}.selection: one queue; {source}.{key}"));
             script.clear(device);
             script.run(&format!("{} {}", root(&stab(Bytes::ZERO)), self.limits.discipline(None)));
@@ -75,47 +79,36 @@ impl Queues<'_> {
         }
         let bands: Vec<String> = self.bands().map(|band| band.to_string()).collect();
         let bands = bands.join(" ");
-        match self.selection {
-            Selection::Drr { quanta } => {
-                let quanta = (0..count).rev().map(|q| quanta[usize::from(q)].to_string());
-                let quanta: Vec<String> = quanta.collect();
-                script.say(&format!(
-                    "{source}.selection: drr, band 0 is queue {}; {source}.quanta; pcp_map",
-                    count - 1
-                ));
-                script.clear(device);
-                script.run(&format!(
-                    "{} ets bands {count} quanta {} priomap {bands}",
-                    root(&stab(Bytes::ZERO)),
-                    quanta.join(" ")
-                ));
-            }
-            Selection::Cbs { idle_slopes } => {
-                script.say(&format!(
-                    "{source}.selection: cbs, strict among queues that may send, band 0 is queue \
-                     {}; pcp_map",
-                    count - 1
-                ));
-                script.clear(device);
-                script
-                    .run(&format!("{} prio bands {count} priomap {bands}", root(&stab(OVERHEAD))));
-                self.shapers(plant, script, idle_slopes);
-            }
-            Selection::StrictPriority
-            | Selection::Fcfs
-            | Selection::EarliestDeadline
-            | Selection::Wrr { .. }
-            | Selection::StrictWrr { .. } => {
-                script.say(&format!(
-                    "{source}.selection: strict, band 0 is queue {}; pcp_map",
-                    count - 1
-                ));
-                script.clear(device);
-                script.run(&format!(
-                    "{} prio bands {count} priomap {bands}",
-                    root(&stab(Bytes::ZERO))
-                ));
-            }
+        if self.plan.needs(Feature::OctetTurns) {
+            let quanta = self.plan.quanta();
+            let quanta: Vec<String> =
+                (0..count).rev().map(|queue| quanta[usize::from(queue)].to_string()).collect();
+            script.say(&format!(
+                "{source}.selection: drr, band 0 is queue {}; {source}.quanta; pcp_map",
+                count - 1
+            ));
+            script.clear(device);
+            script.run(&format!(
+                "{} ets bands {count} quanta {} priomap {bands}",
+                root(&stab(Bytes::ZERO)),
+                quanta.join(" ")
+            ));
+        } else if self.plan.needs(Feature::Credits) {
+            script.say(&format!(
+                "{source}.selection: cbs, strict among queues that may send, band 0 is queue {}; \
+                 pcp_map",
+                count - 1
+            ));
+            script.clear(device);
+            script.run(&format!("{} prio bands {count} priomap {bands}", root(&stab(OVERHEAD))));
+            self.shapers(plant, script);
+        } else {
+            script.say(&format!(
+                "{source}.selection: strict, band 0 is queue {}; pcp_map",
+                count - 1
+            ));
+            script.clear(device);
+            script.run(&format!("{} prio bands {count} priomap {bands}", root(&stab(Bytes::ZERO))));
         }
         script.say(&format!("{source}.{key}, for each queue"));
         for queue in (0..count).rev() {
@@ -138,12 +131,12 @@ impl Queues<'_> {
     }
 
     fn is_shaped(&self, queue: u8) -> bool {
-        matches!(self.selection, Selection::Cbs { idle_slopes }
-            if idle_slopes[usize::from(queue)].as_bps() > 0)
+        self.plan.idle_slopes()[usize::from(queue)].as_bps() > 0
     }
 
-    fn shapers(&self, plant: &Plant<'_>, script: &mut Script, slopes: [BitRate; 8]) {
+    fn shapers(&self, plant: &Plant<'_>, script: &mut Script) {
         let count = self.map.count();
+        let slopes = self.plan.idle_slopes();
         let slope = |queue: u8| slopes[usize::from(queue)].as_bps();
         let longest = |queue: u8| {
             let is_own = |pcp: Pcp| self.map.queue_of(pcp) == queue;

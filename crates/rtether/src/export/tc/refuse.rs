@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use rtether_model::endnode::TransmitStrategy;
+use rtether_model::endnode::{TransmitConfig, TransmitStrategy};
 use rtether_model::flow::Flow;
 use rtether_model::network::{
-    EndStation, ForwardingMode, NodeKind, Pcp, Redundancy, Selection, Switch,
+    EndStation, Feature, ForwardingMode, NodeKind, Pcp, Redundancy, Switch,
 };
 
 use crate::report::text::few;
@@ -21,15 +21,11 @@ const SWITCHES: [Rule<Switch>; 6] = [
         "a bridge of Linux stores frames before it forwards them",
     ),
     (
-        |switch| {
-            switch
-                .selections()
-                .any(|own| matches!(own, Selection::Wrr { .. } | Selection::StrictWrr { .. }))
-        },
+        |switch| switch.plans().any(|plan| plan.needs(Feature::FrameTurns)),
         "Linux has no round robin that counts frames; `drr` counts octets",
     ),
     (
-        |switch| switch.selections().any(|own| own == Selection::EarliestDeadline),
+        |switch| switch.plans().any(|plan| plan.needs(Feature::Deadlines)),
         "frames that a bridge forwards have no deadline in Linux",
     ),
     (|switch| switch.has_ingress(), "rules for frames that arrive are not exported"),
@@ -68,16 +64,9 @@ const STATIONS: [Rule<EndStation>; 5] = [
     (
         |station| {
             let transmit = station.layer.as_ref().and_then(|own| own.transmit.as_ref());
-            transmit.is_some_and(|own| {
-                matches!(
-                    own.strategy,
-                    TransmitStrategy::Selection(
-                        Selection::Wrr { .. }
-                            | Selection::StrictWrr { .. }
-                            | Selection::EarliestDeadline
-                    )
-                )
-            })
+            transmit
+                .and_then(TransmitConfig::plan)
+                .is_some_and(|plan| !plan.needs_only(&super::port::ABOVE_RING))
         },
         "Linux has no such selection above the ring; `strict`, `drr` and `cbs` it has",
     ),

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rtether_model::endnode::TransmitStrategy;
 use rtether_model::flow::Flow;
-use rtether_model::network::{EndStation, NodeId, Pcp, PortId, QueueMap, Redundancy, Selection};
+use rtether_model::network::{
+    EndStation, NodeId, Pcp, PortId, PortPlan, QueueMap, Redundancy, Selection,
+};
 
 use super::port::{Limits, Queues};
 use super::{Plant, Script};
@@ -68,10 +69,10 @@ fn queues(
         Some((own, layer.table))
     });
     let one = QueueMap::ONE;
-    let (map, selection, limits) = match transmit {
+    let (map, plan, limits) = match transmit {
         None => {
             let octets = [station.driver_queue.get(); 8];
-            (one, Selection::Fcfs, Limits::Octets(octets, "driver_queue"))
+            (one, PortPlan::new(Selection::Fcfs, 1), Limits::Octets(octets, "driver_queue"))
         }
         Some((own, table)) => {
             let of = |pcp: u8| table.class_of(Pcp::new(pcp));
@@ -80,13 +81,10 @@ fn queues(
             script.say(&format!("{source}.transmit_queues.ring: descriptors"));
             script.run(&format!("try ethtool -G {device} tx {}", own.ring_limit));
             let limits = Limits::Frames(own.queue_limits.clone(), "limit");
-            match own.strategy {
-                TransmitStrategy::Selection(selection) => (map, selection, limits),
-                // Others than the first are refused.
-                TransmitStrategy::Fifo
-                | TransmitStrategy::Moderate { .. }
-                | TransmitStrategy::Strict { .. }
-                | TransmitStrategy::Rings { .. } => (one, Selection::Fcfs, limits),
+            match own.plan() {
+                Some(plan) => (map, plan, limits),
+                // Strategies without a plan are refused, but for one queue.
+                None => (one, PortPlan::new(Selection::Fcfs, 1), limits),
             }
         }
     };
@@ -99,7 +97,7 @@ fn queues(
         port,
         rate,
         map,
-        selection,
+        plan,
         limits: &limits,
     };
     queues.write(plant, script);

@@ -173,7 +173,7 @@ fn queues(plant: &Plant<'_>, script: &mut Script, source: &str, switch: &Switch,
         port,
         rate,
         map: switch.queues,
-        selection: switch.selection_at(port.port),
+        plan: switch.plan_at(port.port),
         limits: &limits,
     };
     queues.write(plant, script);
