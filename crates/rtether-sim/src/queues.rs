@@ -10,10 +10,10 @@ use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use rtether_model::network::Selection;
-use rtether_model::quantity::{Bytes, Instant};
+use rtether_model::network::{Feature, PortPlan};
+use rtether_model::quantity::{BitRate, Bytes, Instant};
 use rtether_model::record::QueueRecord;
-use rtether_proto::port::{Decision, Selector, Waiting};
+use rtether_proto::port::{Decision, Selector, Unlimited, Waiting};
 
 use crate::packet::{Fifo, Packet, Pool};
 
@@ -124,9 +124,9 @@ pub(crate) struct EgressQueues {
 }
 
 impl EgressQueues {
-    /// Creates empty queues; if the selection does not use them, all priorities share queue 0.
-    pub(crate) fn new(count: u8, selection: Selection, limit: Bytes) -> Self {
-        let selector = Selector::new(selection, count);
+    /// Creates the empty queues of a port with this plan, on a link of this rate if it has one.
+    pub(crate) fn new(plan: &PortPlan, rate: Option<BitRate>, limit: Bytes) -> Self {
+        let selector = Selector::new(plan, rate);
         Self {
             lanes: vec![Lane::default(); usize::from(selector.queues())].into_boxed_slice(),
             is_in_order: false,
@@ -134,7 +134,7 @@ impl EgressQueues {
             departs_at: i64::MAX,
             candidate: None,
             selector,
-            local_deadlines: (selection == Selection::EarliestDeadline).then(|| Arc::from([])),
+            local_deadlines: plan.needs(Feature::Deadlines).then(|| Arc::from([])),
             backlog: Backlog::default(),
             limit: limit.get(),
             thresholds: None,
@@ -333,7 +333,7 @@ impl EgressQueues {
             return Next::Empty;
         }
         let frames = Frames { lanes: &self.lanes, pool };
-        let queue = match self.selector.poll(Instant::from_ps(now), &frames) {
+        let queue = match self.selector.poll(Instant::from_ps(now), &Unlimited, &frames) {
             Decision::Send(queue) => queue,
             Decision::NotBefore(time) => return Next::NotBefore(time.as_ps()),
             Decision::Empty => return Next::Empty,
@@ -415,7 +415,12 @@ impl EgressQueues {
 mod tests {
     use super::*;
     use crate::packet::Packet;
+    use rtether_model::network::Selection;
     use std::vec::Vec;
+
+    fn queues(selection: Selection, count: u8, limit: u64) -> EgressQueues {
+        EgressQueues::new(&PortPlan::new(selection, count), None, Bytes::new(limit))
+    }
 
     fn packet(size: u16) -> Packet {
         Packet { size, ..Packet::default() }
@@ -432,7 +437,7 @@ mod tests {
     /// leave.
     fn order(selection: Selection, count: u8, each: u32, take: usize) -> Vec<u8> {
         let mut pool = Pool::default();
-        let mut queues = EgressQueues::new(count, selection, Bytes::new(1_000_000));
+        let mut queues = queues(selection, count, 1_000_000);
         for queue in 0..count {
             for _ in 0..each {
                 let id = pool.insert(packet(100));
@@ -457,7 +462,7 @@ mod tests {
     fn earliest_deadline_first_by_hand() {
         // Flow 0 is due after 10, flow 1 after 3, flow 2 never. Arrivals at 0 to 6.
         let mut pool = Pool::default();
-        let mut queues = EgressQueues::new(4, Selection::EarliestDeadline, Bytes::new(1_000));
+        let mut queues = queues(Selection::EarliestDeadline, 4, 1_000);
         queues.set_local_deadlines(Arc::from([10, 3, i64::MAX]));
         assert_eq!(queues.count(), 1);
         for (mark, flow) in [(0, 2), (1, 0), (2, 1), (3, 2), (4, 0), (5, 1), (8, 1)] {
@@ -477,7 +482,7 @@ mod tests {
     fn a_queue_fills_up_to_its_threshold() {
         // By hand: 250 octets of queue 0, 1000 of queue 1, 1000 in all.
         let mut pool = Pool::default();
-        let mut queues = EgressQueues::new(2, Selection::StrictPriority, Bytes::new(1_000));
+        let mut queues = queues(Selection::StrictPriority, 2, 1_000);
         queues.set_thresholds([250, 1_000, 0, 0, 0, 0, 0, 0].map(Bytes::new));
         let mut push = |queues: &mut EgressQueues, queue: u8| {
             let fits = queues.fits(queue, 100);
@@ -505,7 +510,7 @@ mod tests {
     fn round_robin_serves_what_is_there() {
         let mut pool = Pool::default();
         let weights = [1, 1, 1, 0, 0, 0, 0, 0];
-        let mut queues = EgressQueues::new(3, Selection::Wrr { weights }, Bytes::new(1_000));
+        let mut queues = queues(Selection::Wrr { weights }, 3, 1_000);
         for _ in 0..4 {
             let id = pool.insert(packet(100));
             queues.push(&mut pool, id, 0, 100);

@@ -13,11 +13,12 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use rtether_model::endnode::{RingEmpty, TransmitConfig, TransmitStrategy};
+use rtether_model::network::Feature;
 use rtether_model::quantity::{Bytes, Instant};
 
 use super::queue::{ClassQueues, Events, LastCall, QueueStats};
 use super::{ConfigError, Event, QueueKind, Timeout, after};
-use crate::port::{Decision, Selector, Waiting};
+use crate::port::{Decision, Selector, Unlimited, Waiting};
 
 /// A frame that enters a ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,6 +104,10 @@ impl<F> TransmitQueues<F> {
         if config.ring_limit == 0 {
             return Err(ConfigError::ZeroLimit);
         }
+        let plan = config.plan();
+        if plan.as_ref().is_some_and(|plan| !plan.needs(Feature::Queues)) {
+            return Err(ConfigError::SelectionWithoutQueues);
+        }
         let (queues, rings) = match config.strategy {
             TransmitStrategy::Fifo => {
                 let sum = limits.iter().fold(0_u32, |sum, &l| sum.saturating_add(l));
@@ -115,23 +120,14 @@ impl<F> TransmitQueues<F> {
             TransmitStrategy::Strict { idle_release: Some(span) } if span.is_negative() => {
                 return Err(ConfigError::NegativeTime);
             }
-            TransmitStrategy::Selection(selection) if !selection.uses_queues() => {
-                return Err(ConfigError::SelectionWithoutQueues);
-            }
             TransmitStrategy::Moderate { .. }
             | TransmitStrategy::Strict { .. }
             | TransmitStrategy::Selection(_) => (by_class, 1),
         };
-        let selector = match config.strategy {
-            TransmitStrategy::Selection(selection) => Some(Selector::new(selection, classes)),
-            TransmitStrategy::Fifo
-            | TransmitStrategy::Moderate { .. }
-            | TransmitStrategy::Strict { .. }
-            | TransmitStrategy::Rings { .. } => None,
-        };
         Ok(Self {
             strategy: config.strategy,
-            selector,
+            // Frames of the ring are between the selection and the line.
+            selector: plan.map(|plan| Selector::new(&plan, None)),
             not_before: None,
             classes,
             // The single queue of the FIFO strategy is neither high nor low.
@@ -368,7 +364,7 @@ impl<F> TransmitQueues<F> {
         self.not_before = None;
         let has_room = self.has_room(0);
         let selector = self.selector.as_mut().filter(|_| has_room)?;
-        match selector.poll(now, &self.queues) {
+        match selector.poll(now, &Unlimited, &self.queues) {
             Decision::Send(queue) => Some(queue),
             Decision::NotBefore(time) => {
                 self.not_before = Some(time);

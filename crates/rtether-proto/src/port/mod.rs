@@ -13,6 +13,12 @@
 //! After [`Decision::NotBefore`] it asks again at that time, or as soon as another frame is queued.
 //! Where [`Selector::is_asked_when_idle`] returns `false`, a frame that finds port and queues empty
 //! may go at once, which is faster and changes no later decision.
+//!
+//! # Windows
+//!
+//! The host says until when each queue may send ([`Windows`]). A queue whose oldest frame would not
+//! be out by then counts as empty (IEEE 802.1Q-2022, 8.6.8); what stands behind this frame waits,
+//! too. After [`Decision::Empty`] the host asks again when a queue gets a new window.
 
 mod credit;
 mod deficit;
@@ -20,8 +26,9 @@ mod round_robin;
 
 use alloc::boxed::Box;
 
-use rtether_model::network::Selection;
-use rtether_model::quantity::Instant;
+use rtether_model::network::{Algorithm, PortPlan};
+use rtether_model::quantity::{BitRate, Bytes, Instant};
+use rtether_model::wire::wire_time;
 
 use credit::Credit;
 use deficit::Deficit;
@@ -44,6 +51,23 @@ pub trait Waiting {
     }
 }
 
+/// Until when the queues of a port may send.
+pub trait Windows {
+    /// Returns the time by which the last bit of a queue has to be out; `None` if nothing ends its
+    /// window.
+    fn end(&self, queue: u8) -> Option<Instant>;
+}
+
+/// The windows of a port whose queues may always send.
+pub struct Unlimited;
+
+impl Windows for Unlimited {
+    #[inline]
+    fn end(&self, _: u8) -> Option<Instant> {
+        None
+    }
+}
+
 /// What a port does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
@@ -51,7 +75,7 @@ pub enum Decision {
     Send(u8),
     /// Frames wait, but none may be sent before this time.
     NotBefore(Instant),
-    /// No frame waits.
+    /// No frame waits, or none ends within its window.
     Empty,
 }
 
@@ -59,13 +83,15 @@ pub enum Decision {
 #[derive(Clone, Debug)]
 pub struct Selector {
     queues: u8,
+    /// Rate of the line; `None` above a ring.
+    rate: Option<BitRate>,
     rule: Rule,
 }
 
 #[derive(Clone, Debug)]
 enum Rule {
     /// The highest non-empty queue; with one queue, order of arrival, or of local deadlines if the
-    /// host sorts by them ([`Selection::EarliestDeadline`]).
+    /// host sorts by them ([`Algorithm::EarliestDeadline`]).
     Strict,
     RoundRobin(RoundRobin),
     Deficit(Deficit),
@@ -74,24 +100,22 @@ enum Rule {
 }
 
 impl Selector {
-    /// Creates the selection of a port with `queues` queues, at least one. A selection that does
-    /// not use them has one ([`Selection::uses_queues`]).
-    pub fn new(selection: Selection, queues: u8) -> Self {
-        let queues = if selection.uses_queues() { queues } else { 1 };
-        let rule = match selection {
-            Selection::Fcfs | Selection::EarliestDeadline | Selection::StrictPriority => {
-                Rule::Strict
+    /// Creates the selection of a port with this plan on a line of this rate; `None` above a ring,
+    /// where the selection does not see when a frame begins on the line.
+    pub fn new(plan: &PortPlan, rate: Option<BitRate>) -> Self {
+        let queues = plan.queues();
+        let rule = match plan.leading() {
+            Algorithm::Strict | Algorithm::EarliestDeadline => Rule::Strict,
+            Algorithm::Wrr { .. } if plan.algorithm(queues - 1) == Algorithm::Strict => {
+                Rule::RoundRobin(RoundRobin::below_strict(plan.weights(), queues))
             }
-            Selection::Wrr { weights } => Rule::RoundRobin(RoundRobin::new(weights, queues)),
-            Selection::StrictWrr { weights } => {
-                Rule::RoundRobin(RoundRobin::below_strict(weights, queues))
-            }
-            Selection::Drr { quanta } => Rule::Deficit(Deficit::new(quanta, queues)),
-            Selection::Cbs { idle_slopes } => {
-                Rule::Credit(Box::new(Credit::new(idle_slopes, queues)))
+            Algorithm::Wrr { .. } => Rule::RoundRobin(RoundRobin::new(plan.weights(), queues)),
+            Algorithm::Drr { .. } => Rule::Deficit(Deficit::new(plan.quanta(), queues)),
+            Algorithm::Cbs { .. } => {
+                Rule::Credit(Box::new(Credit::new(plan.idle_slopes(), queues)))
             }
         };
-        Self { queues, rule }
+        Self { queues, rate, rule }
     }
 
     /// Returns the number of queues.
@@ -110,7 +134,13 @@ impl Selector {
 
     /// Returns what the port does at `now`, when it could send; see [Calls](self#calls).
     #[inline]
-    pub fn poll(&mut self, now: Instant, waiting: &impl Waiting) -> Decision {
+    pub fn poll(
+        &mut self,
+        now: Instant,
+        windows: &impl Windows,
+        waiting: &impl Waiting,
+    ) -> Decision {
+        let waiting = &Fitting { now, rate: self.rate, windows, waiting };
         let queue = match &mut self.rule {
             Rule::Strict => waiting.highest(self.queues),
             Rule::RoundRobin(turns) => turns.next(waiting),
@@ -120,3 +150,42 @@ impl Selector {
         queue.map_or(Decision::Empty, Decision::Send)
     }
 }
+
+/// Waiting frames without the queues whose oldest one does not end within its window.
+struct Fitting<'a, N, W> {
+    now: Instant,
+    rate: Option<BitRate>,
+    windows: &'a N,
+    waiting: &'a W,
+}
+
+impl<N: Windows, W: Waiting> Waiting for Fitting<'_, N, W> {
+    #[inline]
+    fn has_frame(&self, queue: u8) -> bool {
+        self.waiting.has_frame(queue)
+            && self.windows.end(queue).is_none_or(|end| self.is_out_by(end, queue))
+    }
+
+    #[inline]
+    fn head_size(&self, queue: u8) -> u32 {
+        self.waiting.head_size(queue)
+    }
+
+    #[inline]
+    fn head_since(&self, queue: u8) -> Instant {
+        self.waiting.head_since(queue)
+    }
+}
+
+impl<N, W: Waiting> Fitting<'_, N, W> {
+    /// Returns whether the oldest frame of a queue has left by `end` if it begins now. The gap
+    /// behind it may be outside the window.
+    fn is_out_by(&self, end: Instant, queue: u8) -> bool {
+        let size = Bytes::new(self.waiting.head_size(queue).into());
+        // Above a ring a frame is out at once as far as the selection can see.
+        self.rate.map_or(self.now, |rate| self.now + wire_time(size, rate)) <= end
+    }
+}
+
+#[cfg(test)]
+mod tests;

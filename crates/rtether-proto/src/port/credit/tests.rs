@@ -2,10 +2,10 @@ use std::collections::VecDeque;
 use std::vec::Vec;
 
 use proptest::prelude::*;
-use rtether_model::network::Selection;
+use rtether_model::network::{PortPlan, Selection};
 
 use super::*;
-use crate::port::Selector;
+use crate::port::{Selector, Unlimited};
 
 /// Octets of preamble and gap.
 const OVERHEAD: u32 = 20;
@@ -57,7 +57,7 @@ impl Port {
         }
         let queues = u8::try_from(slopes.len()).unwrap();
         Self {
-            engine: Selector::new(Selection::Cbs { idle_slopes }, queues),
+            engine: Selector::new(&PortPlan::new(Selection::Cbs { idle_slopes }, queues), None),
             slopes: idle_slopes.map(|slope| slope.as_bps().into()),
             credits: [0; 8],
             waiting: Queues(slopes.iter().map(|_| VecDeque::new()).collect()),
@@ -123,7 +123,7 @@ impl Port {
     /// Asks the engine, and returns when the port is free again, or when it is asked again.
     fn decide(&mut self) -> Result<i64, Option<i64>> {
         self.polls += 1;
-        let found = self.engine.poll(Instant::from_ps(self.now), &self.waiting);
+        let found = self.engine.poll(Instant::from_ps(self.now), &Unlimited, &self.waiting);
         let waiting = (0..8).filter(|&queue| usize::from(queue) < self.waiting.0.len());
         let waiting: Vec<u8> = waiting.filter(|&q| self.waiting.has_frame(q)).collect();
         let credit = |queue: u8| match self.slopes[usize::from(queue)] {

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use rtether_model::access::Domain;
 use rtether_model::endnode::TransmitStrategy;
 use rtether_model::network::{
-    EndStation, ForwardingMode, Network, NodeKind, PortId, QueueMap, Selection, Stack,
+    EndStation, ForwardingMode, Network, NodeKind, PortId, PortPlan, QueueMap, Selection, Stack,
 };
 use rtether_model::quantity::Bytes;
 use rtether_model::route::Routing;
@@ -51,7 +51,7 @@ pub(super) fn build_ports(
                 });
             }
             let (mut built, mut rest, queues) =
-                idle_port(id, &definition.kind, numbers, is_by_class);
+                idle_port(id, network, routing, numbers, is_by_class);
             connect(&mut built, &mut rest, network, routing, numbers, config)?;
             all.hot.push(built);
             all.rests.push(rest);
@@ -83,27 +83,28 @@ fn ports_by_class(network: &Network, routing: &Routing) -> BTreeSet<PortId> {
 
 fn idle_port(
     id: PortId,
-    kind: &NodeKind,
+    network: &Network,
+    routing: &Routing,
     numbers: &Numbers,
     is_by_class: bool,
 ) -> (Port, PortRest, EgressQueues) {
+    let kind = &network.node(id.node).kind;
     let one = QueueMap::standard(1).unwrap_or_else(|| unreachable!("one queue is a legal map"));
-    let (map, selection, limit) = match kind {
+    let (map, plan, limit) = match kind {
         NodeKind::EndStation(station) => {
-            let (rings, selection) = rings(station);
-            let map = QueueMap::standard(rings).unwrap_or(one);
-            (map, selection, station.driver_queue)
+            let plan = rings(station);
+            let map = QueueMap::standard(plan.queues()).unwrap_or(one);
+            (map, plan, station.driver_queue)
         }
         NodeKind::Switch(switch) => {
-            (switch.queues, switch.selection_at(id.port), switch.buffer.per_port)
+            (switch.queues, switch.plan_at(id.port), switch.buffer.per_port)
         }
-        NodeKind::Hub(_) => (one, Selection::Fcfs, Bytes::ZERO),
+        NodeKind::Hub(_) => (one, PortPlan::new(Selection::Fcfs, 1), Bytes::ZERO),
     };
-    let mut queues = if is_by_class {
-        EgressQueues::new(2, Selection::StrictPriority, limit)
-    } else {
-        EgressQueues::new(map.count(), selection, limit)
-    };
+    // The queues of an access scheme replace those of the port.
+    let plan = if is_by_class { PortPlan::new(Selection::StrictPriority, 2) } else { plan };
+    let rate = routing.link_at(id).map(|link| network.links[link.index()].rate);
+    let mut queues = EgressQueues::new(&plan, rate, limit);
     if let NodeKind::Switch(switch) = kind
         && !is_by_class
         && let Some(thresholds) = switch.thresholds_at(id.port)
@@ -120,7 +121,7 @@ fn idle_port(
 /// Returns why a station cannot have the queues it asks for, if it cannot; `is_by_class` if those
 /// of its port are the access scheme's.
 fn impossible(station: &EndStation, is_by_class: bool) -> Option<&'static str> {
-    if is_by_class && rings(station).0 > 1 {
+    if is_by_class && rings(station).queues() > 1 {
         return Some("several rings and an access scheme with queues of its own");
     }
     if is_by_class && station.by_deadline {
@@ -134,13 +135,15 @@ fn impossible(station: &EndStation, is_by_class: bool) -> Option<&'static str> {
     is_chosen_above.then_some("earliest deadline first below transmit queues or a smoother")
 }
 
-/// Returns the number of rings of a station's interface, and how it serves them.
-fn rings(station: &EndStation) -> (u8, Selection) {
+/// Returns the plan by which a station's interface serves its rings.
+fn rings(station: &EndStation) -> PortPlan {
     let transmit = station.layer.as_ref().and_then(|l| l.transmit.as_ref());
     match transmit.map(|transmit| transmit.strategy) {
-        Some(TransmitStrategy::Rings { count }) if count > 1 => (count, Selection::StrictPriority),
-        _ if station.by_deadline => (1, Selection::EarliestDeadline),
-        _ => (1, Selection::Fcfs),
+        Some(TransmitStrategy::Rings { count }) if count > 1 => {
+            PortPlan::new(Selection::StrictPriority, count)
+        }
+        _ if station.by_deadline => PortPlan::new(Selection::EarliestDeadline, 1),
+        _ => PortPlan::new(Selection::Fcfs, 1),
     }
 }
 
