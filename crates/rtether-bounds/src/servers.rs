@@ -248,9 +248,7 @@ fn add_port(network: &Network, schemes: &Schemes<'_>, hop: &Hop, servers: &mut V
             (ServerKind::Station(port), discipline)
         }
         NodeKind::Switch(switch) => {
-            let selection = switch.selection_at(port.port);
-            let discipline = Discipline::of_port(selection, switch.queues.count());
-            (ServerKind::Switch(port), discipline)
+            (ServerKind::Switch(port), Discipline::of_port(&switch.plan_at(port.port)))
         }
     };
     let is_shared = network.is_half_duplex(link);

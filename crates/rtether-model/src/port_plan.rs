@@ -1,5 +1,5 @@
 //! The plan of a port: an algorithm for each of its queues (IEEE 802.1Q-2022, 8.6.8), and what it
-//! asks of whoever carries it out.
+//! asks of the engine, host or file that carries it out.
 //!
 //! A scenario names one [`Selection`] for a port. It becomes a plan in one place,
 //! [`PortPlan::new`]; engines, bounds, exporters and test beds see only the plan.
@@ -110,8 +110,8 @@ impl PortPlan {
         self.features().any(|needed| needed == feature)
     }
 
-    /// Returns whether the port needs nothing else than these. Whoever carries out only some plans
-    /// asks this, so that it refuses what comes later.
+    /// Returns whether the port needs nothing else than these. An exporter that can write only some
+    /// plans asks this, so that it refuses what comes later.
     pub fn needs_only(&self, known: &[Feature]) -> bool {
         self.features().all(|needed| known.contains(&needed))
     }

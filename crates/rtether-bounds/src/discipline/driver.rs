@@ -60,7 +60,7 @@
 use alloc::vec::Vec;
 
 use rtether_model::endnode::{RingEmpty, TransmitConfig, TransmitStrategy};
-use rtether_model::network::Selection;
+use rtether_model::network::{PortPlan, Selection};
 
 use super::Discipline;
 use super::port::{Port, Waits, smaller, waits_behind};
@@ -133,19 +133,19 @@ impl Driver {
     }
 
     /// Returns whether the port may be idle while a frame waits.
-    pub(crate) const fn pauses(&self) -> bool {
+    pub(crate) fn pauses(&self) -> bool {
         match self.strategy {
             TransmitStrategy::Strict { .. } => true,
-            TransmitStrategy::Selection(selection) => Self::is_shaped(selection),
+            TransmitStrategy::Selection(selection) => self.discipline(selection).pauses(),
             TransmitStrategy::Fifo
             | TransmitStrategy::Moderate { .. }
             | TransmitStrategy::Rings { .. } => false,
         }
     }
 
-    /// Returns whether a selection may leave frames waiting while the ring has room.
-    const fn is_shaped(selection: Selection) -> bool {
-        matches!(selection, Selection::Cbs { .. })
+    /// Returns the discipline by which frames enter the ring.
+    fn discipline(&self, selection: Selection) -> Discipline {
+        Discipline::of_port(&PortPlan::new(selection, self.classes))
     }
 
     /// Returns the waits of a queue.
@@ -170,8 +170,9 @@ impl Driver {
     }
 
     fn selected(&self, port: &Port<'_>, queue: u8, selection: Selection) -> Waits {
-        let discipline = Discipline::of_port(selection, self.classes);
-        let is_shaped = Self::is_shaped(selection);
+        let discipline = self.discipline(selection);
+        // A shaper may leave frames waiting while the ring has room.
+        let is_shaped = discipline.pauses();
         if is_shaped && self.ring == 1 {
             return discipline.waits(port, queue);
         }

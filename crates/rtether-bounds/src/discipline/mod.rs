@@ -16,7 +16,7 @@ mod strict;
 
 use alloc::boxed::Box;
 
-use rtether_model::network::Selection;
+use rtether_model::network::{Algorithm, Feature, PortPlan};
 
 use crate::access::ByClass;
 use credit::Credit;
@@ -59,18 +59,19 @@ pub(crate) enum Discipline {
 }
 
 impl Discipline {
-    /// Returns the discipline of a switch port with `queues` queues.
-    pub(crate) fn of_port(selection: Selection, queues: u8) -> Self {
-        match selection {
-            Selection::Fcfs => Self::Fifo,
-            Selection::StrictPriority => Self::Strict,
-            Selection::Wrr { weights } => Self::RoundRobin(RoundRobin { weights, strict: None }),
-            Selection::StrictWrr { weights } => {
-                Self::RoundRobin(RoundRobin { weights, strict: Some(queues - 1) })
+    /// Returns the discipline of a port with this plan.
+    pub(crate) fn of_port(plan: &PortPlan) -> Self {
+        match plan.leading() {
+            Algorithm::Strict if plan.needs(Feature::Queues) => Self::Strict,
+            Algorithm::Strict => Self::Fifo,
+            Algorithm::Wrr { .. } => {
+                let top = plan.queues() - 1;
+                let strict = (plan.algorithm(top) == Algorithm::Strict).then_some(top);
+                Self::RoundRobin(RoundRobin { weights: plan.weights(), strict })
             }
-            Selection::Drr { quanta } => Self::Deficit(Deficit(quanta)),
-            Selection::Cbs { idle_slopes } => Self::Credit(Credit::new(idle_slopes)),
-            Selection::EarliestDeadline => Self::Deadline,
+            Algorithm::Drr { .. } => Self::Deficit(Deficit(plan.quanta())),
+            Algorithm::Cbs { .. } => Self::Credit(Credit::new(plan.idle_slopes())),
+            Algorithm::EarliestDeadline => Self::Deadline,
         }
     }
 
@@ -93,7 +94,7 @@ impl Discipline {
     }
 
     /// Returns whether the server may be idle while a packet waits.
-    pub(crate) const fn pauses(&self) -> bool {
+    pub(crate) fn pauses(&self) -> bool {
         match self {
             Self::Fifo
             | Self::Strict

@@ -31,8 +31,16 @@ impl Windows for Ends {
     }
 }
 
-fn selector(selection: Selection, rate: Option<BitRate>) -> Selector {
-    Selector::new(&PortPlan::new(selection, 2), rate)
+/// Returns the first decision of a port with two queues, at `now` picoseconds.
+fn first(
+    selection: Selection,
+    rate: Option<BitRate>,
+    now: i64,
+    heads: [u32; 2],
+    ends: [Option<i64>; 2],
+) -> Decision {
+    let mut port = Selector::new(&PortPlan::new(selection, 2), rate);
+    port.poll(Instant::from_ps(now), &Ends(ends), &Heads(heads))
 }
 
 /// Every selection that uses queues, where both may send.
@@ -48,35 +56,33 @@ fn selections() -> [Selection; 5] {
 }
 
 /// Oracle: by hand. 1518 octets and the preamble take 122.08 us at 100 Mbit/s; the gap may follow
-/// the window.
+/// the window. A lower queue may use what is left, and a closed one may not.
 #[test]
 fn a_frame_begins_if_its_window_lasts() {
-    let (start, end) = (377_920_000, 500 * US);
-    for selection in selections() {
-        let at = |now: i64, heads: [u32; 2], ends: [Option<i64>; 2]| {
-            // Fresh, since each decision is about the first frame.
-            let mut port = selector(selection, Some(RATE));
-            port.poll(Instant::from_ps(now), &Ends(ends), &Heads(heads))
-        };
-        let only = [0, 1_518];
-        assert_eq!(at(start, only, [None, Some(end)]), Decision::Send(1), "{selection:?}");
-        assert_eq!(at(start + 1, only, [None, Some(end)]), Decision::Empty, "{selection:?}");
-        assert_eq!(at(start + 1, only, [None; 2]), Decision::Send(1), "{selection:?}");
-        // A lower queue may use what is left, and a closed one may not.
-        let both = [64, 1_518];
-        assert_eq!(at(start + 1, both, [Some(end); 2]), Decision::Send(0), "{selection:?}");
-        assert_eq!(at(start, both, [Some(end); 2]), Decision::Send(1), "{selection:?}");
-        assert_eq!(at(start, both, [None, Some(start)]), Decision::Send(0), "{selection:?}");
-        assert_eq!(at(end, both, [Some(end); 2]), Decision::Empty, "{selection:?}");
+    const LAST: i64 = 377_920_000;
+    const END: i64 = 500 * US;
+    let (only, both) = ([0, 1_518], [64, 1_518]);
+    for (now, heads, ends, expected) in [
+        (LAST, only, [None, Some(END)], Decision::Send(1)),
+        (LAST + 1, only, [None, Some(END)], Decision::Empty),
+        (LAST + 1, only, [None; 2], Decision::Send(1)),
+        (LAST, both, [Some(END); 2], Decision::Send(1)),
+        (LAST + 1, both, [Some(END); 2], Decision::Send(0)),
+        (LAST, both, [None, Some(LAST)], Decision::Send(0)),
+        (END, both, [Some(END); 2], Decision::Empty),
+    ] {
+        for selection in selections() {
+            let decision = first(selection, Some(RATE), now, heads, ends);
+            assert_eq!(decision, expected, "{selection:?} at {now} ps, {heads:?}, {ends:?}");
+        }
     }
 }
 
 /// Oracle: by hand. Above a ring only the time counts, since others are on the line first.
 #[test]
 fn above_a_ring_a_window_is_open_or_closed() {
-    let mut port = selector(Selection::StrictPriority, None);
-    let mut at =
-        |now| port.poll(Instant::from_ps(now), &Ends([Some(5 * US); 2]), &Heads([64, 1_518]));
-    assert_eq!(at(5 * US), Decision::Send(1));
-    assert_eq!(at(5 * US + 1), Decision::Empty);
+    for (now, expected) in [(5 * US, Decision::Send(1)), (5 * US + 1, Decision::Empty)] {
+        let ends = [Some(5 * US); 2];
+        assert_eq!(first(Selection::StrictPriority, None, now, [64, 1_518], ends), expected);
+    }
 }

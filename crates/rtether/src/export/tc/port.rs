@@ -7,9 +7,11 @@ use rtether_model::wire::{FCS, MIN_FRAME, OVERHEAD};
 use super::frames::{WHOLE, credits};
 use super::{Plant, Script};
 
-/// What queues of Linux above the ring of a station can do.
-pub(super) const ABOVE_RING: [Feature; 3] =
-    [Feature::Queues, Feature::OctetTurns, Feature::Credits];
+/// Returns whether [`Queues::write`] can say this plan: turns and shapers only apart.
+pub(super) fn can_say(plan: &PortPlan) -> bool {
+    plan.needs_only(&[Feature::Queues, Feature::OctetTurns])
+        || plan.needs_only(&[Feature::Queues, Feature::Credits])
+}
 
 /// What is told of a port.
 pub(super) struct Queues<'a> {

@@ -8,6 +8,7 @@ use rtether_model::network::{
     EndStation, Feature, ForwardingMode, NodeKind, Pcp, Redundancy, Switch,
 };
 
+use super::port::can_say;
 use crate::report::text::few;
 use crate::scenario::Scenario;
 
@@ -64,9 +65,7 @@ const STATIONS: [Rule<EndStation>; 5] = [
     (
         |station| {
             let transmit = station.layer.as_ref().and_then(|own| own.transmit.as_ref());
-            transmit
-                .and_then(TransmitConfig::plan)
-                .is_some_and(|plan| !plan.needs_only(&super::port::ABOVE_RING))
+            transmit.and_then(TransmitConfig::plan).is_some_and(|plan| !can_say(&plan))
         },
         "Linux has no such selection above the ring; `strict`, `drr` and `cbs` it has",
     ),
