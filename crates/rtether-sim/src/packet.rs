@@ -14,6 +14,9 @@ use crate::twins::Twins;
 pub(crate) const NONE: u32 = u32::MAX;
 /// Added to a group number to tell it from a station number.
 pub(crate) const GROUP: u32 = 1 << 31;
+/// First of the groups by which RTPS participants find each other. It is far above the numbers of
+/// flows, and so above the groups that stand for broadcasts: a switch must not take one for the other.
+pub(crate) const DISCOVERY_FROM: u32 = 1 << 30;
 
 /// The frame carries an IEEE 802.1Q tag.
 pub(crate) const TAGGED: u8 = 1;

@@ -16,7 +16,7 @@ use rtether_proto::endnode::ConfigError;
 use rtether_proto::mechanism::Offer;
 use rtether_proto::mechanism::ingress::{Arrival, Ingress};
 
-use crate::packet::{CORRUPTED, GROUP, NONE, Packet, REVERSE, TAGGED};
+use crate::packet::{CORRUPTED, DISCOVERY_FROM, GROUP, NONE, Packet, REVERSE, TAGGED};
 use crate::random::Draw;
 use crate::servers::StackState;
 
@@ -433,7 +433,7 @@ impl SwitchState {
     }
 
     /// Returns where a frame goes; `index` is that of the switch. Groups from `flooded_from` on are
-    /// flooded.
+    /// flooded, but for those of discovery, which have members like the groups of flows.
     #[inline]
     pub(crate) fn way(
         &self,
@@ -445,9 +445,10 @@ impl SwitchState {
     ) -> Way {
         if packet.destination & GROUP != 0 {
             let group = packet.destination & !GROUP;
+            let is_broadcast = (flooded_from..DISCOVERY_FROM).contains(&group);
             return match self.groups.get(&group) {
-                _ if group >= flooded_from && self.is_router() => Way::Nowhere,
-                _ if group >= flooded_from => Way::Flood,
+                _ if is_broadcast && self.is_router() => Way::Nowhere,
+                _ if is_broadcast => Way::Flood,
                 Some(ways) => Way::Group(ways.clone()),
                 None if self.multicast == MulticastForwarding::Managed => Way::Group(Vec::new()),
                 None => Way::Flood,

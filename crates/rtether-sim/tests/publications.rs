@@ -1,7 +1,8 @@
 //! Samples over RTPS against arithmetic by hand, and over lossy links.
 
+use rtether_model::arp::Arp;
 use rtether_model::flow::{Delivery, Phase, Reply, Traffic};
-use rtether_model::network::{NodeKind, PortVlan, Stack, Vid};
+use rtether_model::network::{NodeId, NodeKind, PortId, PortVlan, Stack, Vid};
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_model::record::Record;
 use rtether_model::wire::{self, Encapsulation, RtpsVersion};
@@ -79,6 +80,38 @@ fn a_round_trip_is_both_ways_and_the_application() {
         assert_eq!(stream.latency.min, way(1_024) + way(64) + after);
         assert!(stream.released >= 98 && stream.latency.count == stream.released);
         assert_eq!(stream.dropped, 0);
+    }
+}
+
+/// Frames that a switch sends to a station that takes no part: requests for addresses, and others.
+#[derive(Default)]
+struct Overheard([u64; 2]);
+
+impl Observer for Overheard {
+    fn transmitted(&mut self, _: Instant, port: PortId, packet: &PacketInfo) {
+        let is_there = (port.node, port.port) == (NodeId(0), 2);
+        self.0[usize::from(packet.arp.is_none())] += u64::from(is_there);
+    }
+}
+
+/// Oracle: managed multicast: whoever asks for addresses, discovery goes to participants alone, while
+/// requests go to all.
+#[test]
+fn discovery_is_not_flooded_like_requests_for_addresses() {
+    for (version, resolves) in VERSIONS.into_iter().flat_map(|of| [(of, false), (of, true)]) {
+        let mut plant = issues_in(version, true);
+        let other = plant.station(Stack::Zero);
+        plant.join(NodeId(0), other, 100);
+        for node in &mut plant.network.nodes {
+            if let NodeKind::EndStation(station) = &mut node.kind {
+                station.arp = resolves.then(Arp::default);
+            }
+        }
+        let mut seen = Overheard::default();
+        let record = plant.run_with(1_000, 1, &mut seen);
+        assert!(record.streams[0].latency.count > 90, "{version:?} {resolves}");
+        let Overheard([requests, others]) = seen;
+        assert_eq!((requests > 0, others), (resolves, 0), "{version:?}");
     }
 }
 

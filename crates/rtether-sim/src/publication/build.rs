@@ -143,10 +143,9 @@ fn config_of_both(plant: &Plant<'_>, node: NodeId, prefix: GuidPrefix) -> Config
 }
 
 impl Publications {
-    /// Creates the list for a plant with this many stations; a participant has a discovery group,
-    /// and these are numbered from `groups_from`.
-    pub(crate) fn new(stations: usize, groups_from: u32) -> Self {
-        Self { by_station: vec![NONE; stations], groups_from, ..Self::default() }
+    /// Creates the list for a plant with this many stations.
+    pub(crate) fn new(stations: usize) -> Self {
+        Self { by_station: vec![NONE; stations], ..Self::default() }
     }
 
     /// Creates participants, writers and readers of the flow at `index`; returns the index of its

@@ -47,7 +47,7 @@ use series::Series;
 use crate::agenda::{Agenda, NEVER};
 use crate::datagram::Message;
 use crate::message::Released;
-use crate::packet::NONE;
+use crate::packet::{DISCOVERY_FROM, NONE};
 
 /// All RTPS participants and topics.
 #[derive(Default)]
@@ -62,8 +62,6 @@ pub(crate) struct Publications {
     topics: Vec<Topic>,
     /// By writer: its topic, and for a writer of answers the index of the listener.
     by_writer: BTreeMap<Guid, Role>,
-    /// First of the discovery groups, one for each participant.
-    groups_from: u32,
     buffer: Vec<u8>,
 }
 
@@ -187,9 +185,9 @@ impl Publications {
         self.parties.len()
     }
 
-    /// Returns group, station and first flow of each participant.
+    /// Returns the discovery group, station and first flow of each participant.
     pub(crate) fn groups(&self) -> impl Iterator<Item = (u32, u32, u32)> {
-        let parties = (self.groups_from..).zip(&self.parties);
+        let parties = (DISCOVERY_FROM..).zip(&self.parties);
         parties.map(|(group, party)| (group, party.station, party.flow))
     }
 

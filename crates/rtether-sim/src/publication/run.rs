@@ -14,7 +14,7 @@ use super::{
     Answer, Due, Listener, Message, Outgoing, Party, Publications, Reader, Role, Sample, clock,
 };
 use crate::message::Released;
-use crate::packet::GROUP;
+use crate::packet::{DISCOVERY_FROM, GROUP};
 
 impl Publications {
     /// Returns whether the writer of a topic and all its readers have matched, in both directions.
@@ -266,7 +266,7 @@ impl Publications {
             let prefix = participant.prefix();
             let mut reader = prefix;
             let destination = if address.is_multicast() {
-                GROUP | (self.groups_from + index)
+                GROUP | (DISCOVERY_FROM + index)
             } else if address.is_loopback() {
                 self.hand_over(index, now);
                 continue;

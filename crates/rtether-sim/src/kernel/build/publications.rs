@@ -16,10 +16,8 @@ impl Simulation {
         if !flows.iter().any(Flow::is_published) {
             return Ok(());
         }
-        // Discovery groups are numbered after the groups of the flows.
-        let groups_from = u32::try_from(flows.len()).map_err(|_| BuildError::TooLarge)?;
         let nodes: Vec<NodeId> = self.station_nodes().collect();
-        self.publications = Publications::new(nodes.len(), groups_from);
+        self.publications = Publications::new(nodes.len());
         let plant = Plant { network: &self.network, nodes: &nodes };
         for (index, flow) in (0u32..).zip(flows) {
             if !flow.is_published() {
