@@ -3,7 +3,7 @@
 use rtether_bounds::{
     Analysis, ConnectionObstacle, FlowLimit, IngressPart, PolicerBound, Reason, analyze,
 };
-use rtether_model::endnode::{HeaderMatch, PortRange};
+use rtether_model::endnode::{HeaderMatch, PortRange, TosMatch};
 use rtether_model::flow::{Flow, Phase, Reply, TcpParameters, Traffic};
 use rtether_model::ingress::{Exceed, IngressRule, Police};
 use rtether_model::network::{
@@ -199,6 +199,34 @@ fn demoted_flows_have_no_bound_and_disturb_both_queues() {
     let same = IngressRule { mark: None, ..rule };
     let flood = flow(1, Traffic::Flood { interval: ns(32_000) });
     assert!(analyze(&star(vec![same]), &[flood]).streams[0].bound.is_ok());
+}
+
+#[test]
+fn demoted_frames_keep_their_code_point() {
+    // The limit is below the smallest frame, so that none gets the new code point: in the switch behind,
+    // the rule for the old one decides. It does so, too, if all frames get the same priority.
+    let dscp = |rule| IngressRule {
+        headers: HeaderMatch { tos: Some(TosMatch::dscp(46)), ..HeaderMatch::default() },
+        ..rule
+    };
+    for demoted in [0, 7] {
+        let mut network = star(vec![IngressRule {
+            mark: Some(pcp(7)),
+            mark_dscp: Some(10),
+            ..dscp(police(8_000_000, 63, Exceed::Demote(pcp(demoted))))
+        }]);
+        let mut behind = Switch::new(0);
+        behind.ingress = vec![dscp(police(8_000_000, 63, Exceed::Drop))];
+        let behind = network.add("behind", NodeKind::Switch(behind));
+        let last = network.add("last", NodeKind::EndStation(EndStation::new(Stack::Zero)));
+        for (node, other) in [(SWITCH, behind), (behind, last)] {
+            network.join(node, other, BitRate::from_mbps(100));
+        }
+        let flow = Flow { dscp: 46, listeners: vec![last], ..flow(1, every(1_000)) };
+        let policers = analyze(&network, &[flow]).policers;
+        let found = policers.iter().map(|own| (own.port.node, own.rule, own.is_kept));
+        assert!(found.eq([(SWITCH, 0, false), (behind, 0, false)]), "{policers:?}");
+    }
 }
 
 #[test]

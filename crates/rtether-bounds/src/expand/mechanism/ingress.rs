@@ -9,6 +9,7 @@ use rtether_model::network::{PortId, Switch};
 use crate::analysis::{IngressPart, Reason};
 use crate::classify::Way;
 use crate::expand::{Token, Walker};
+use crate::frame::Frame;
 use crate::ingress::{deciding, marked};
 use crate::output_limit::Limit;
 use crate::passage::{Passage, Policer};
@@ -58,7 +59,7 @@ impl Walker<'_> {
                 continue;
             };
             let policer = Policer { port, rule: u16::try_from(number).unwrap_or(u16::MAX) };
-            let demoted = self.police(policer, police, &mut kept);
+            let demoted = self.police(policer, police, &token.frame, &mut kept);
             branches.push(kept);
             if let Some(frame) = demoted {
                 part = IngressPart::Demotion;
@@ -68,8 +69,15 @@ impl Walker<'_> {
         self.tell_apart(branches, Split { port, part })
     }
 
-    /// Applies a policer to frames; returns those that it demotes.
-    fn police(&mut self, policer: Policer, police: Police, kept: &mut Token) -> Option<Token> {
+    /// Applies a policer to frames; returns those that it demotes. The marks of its rule are for frames
+    /// that keep the limit: one that is demoted has the code point with which it has `arrived`.
+    fn police(
+        &mut self,
+        policer: Policer,
+        police: Police,
+        arrived: &Frame,
+        kept: &mut Token,
+    ) -> Option<Token> {
         let [_, size] = kept.frame.tagged_sizes();
         if !self.exceeded.contains(&policer) {
             let next = u32::try_from(self.plant.visits.len()).unwrap_or(u32::MAX);
@@ -87,12 +95,13 @@ impl Walker<'_> {
         }
         let demoted = match police.exceed {
             Exceed::Drop => None,
-            Exceed::Demote(pcp) if pcp.get() == kept.frame.pcp => return None,
             Exceed::Demote(pcp) => {
-                let mut demoted = *kept;
-                demoted.frame.pcp = pcp.get();
-                demoted.is_policed = true;
-                Some(demoted)
+                let mut frame = *arrived;
+                frame.pcp = pcp.get();
+                if frame == kept.frame {
+                    return None;
+                }
+                Some(Token { frame, is_policed: true, ..*kept })
             }
         };
         kept.is_policed = true;
