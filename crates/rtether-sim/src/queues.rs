@@ -84,6 +84,11 @@ impl Waiting for Frames<'_> {
     }
 }
 
+/// Returns when a frame that waits is due, by the local deadline of its flow.
+fn due(packet: &Packet, of_flow: &[i64]) -> i64 {
+    packet.mark.saturating_add(of_flow[packet.flow as usize])
+}
+
 /// What a port that could send gets from its queues.
 pub(crate) enum Next {
     /// A frame, and the queue that it was in.
@@ -295,10 +300,8 @@ impl EgressQueues {
             None if is_first => lane.fifo.insert(pool, id, -1, |_| 0),
             None => lane.fifo.push(pool, id),
             Some(of_flow) => {
-                let key =
-                    |packet: &Packet| packet.mark.saturating_add(of_flow[packet.flow as usize]);
-                let own = key(pool.get(id)) - i64::from(is_first);
-                lane.fifo.insert(pool, id, own, key);
+                let own = due(pool.get(id), of_flow) - i64::from(is_first);
+                lane.fifo.insert(pool, id, own, |packet| due(packet, of_flow));
             }
         }
     }

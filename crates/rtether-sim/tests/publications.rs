@@ -94,8 +94,8 @@ impl Observer for Overheard {
     }
 }
 
-/// Oracle: managed multicast: whoever asks for addresses, discovery goes to participants alone, while
-/// requests go to all.
+/// Oracle: managed multicast. Discovery goes to participants alone, while requests for addresses go to
+/// all stations.
 #[test]
 fn discovery_is_not_flooded_like_requests_for_addresses() {
     for (version, resolves) in VERSIONS.into_iter().flat_map(|of| [(of, false), (of, true)]) {

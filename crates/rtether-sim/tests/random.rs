@@ -664,17 +664,17 @@ fn shuffled(dice: &mut Dice, count: usize) -> Vec<usize> {
 fn by_name(case: &Case) -> BTreeMap<String, String> {
     let record = case.run(&mut NoObserver);
     let network = &case.plant.network;
-    let name = |node: NodeId| network.nodes[node.index()].name.clone();
     let streams = record.streams.iter().map(|stream| {
         let flow = &case.plant.flows[stream.flow as usize].name;
         let worst = stream.worst.as_ref().map(|worst| (worst.latency, worst.segments));
         let figures = (stream.released, stream.delivered, stream.dropped, stream.in_flight);
         let own = (figures, &stream.latency, &stream.segments_ps, &stream.histogram, worst);
-        (format!("{flow} > {}", name(NodeId(stream.listener))), format!("{own:?}"))
+        (format!("{flow} > {}", network.node(NodeId(stream.listener)).name), format!("{own:?}"))
     });
     let ports = record.ports.iter().map(|port| {
-        let ends = network.links[port.link.index()].ends.map(|end| name(end.node));
-        let key = format!("{} between {} and {}", name(port.port.node), ends[0], ends[1]);
+        let ends = network.links[port.link.index()].ends.map(|end| &network.node(end.node).name);
+        let key =
+            format!("{} between {} and {}", network.node(port.port.node).name, ends[0], ends[1]);
         let own = (port.offered, port.sent, port.dropped, port.backlog_max, &port.queues);
         (key, format!("{own:?}"))
     });
