@@ -58,10 +58,12 @@ enum WhenIdle {
 }
 
 impl WhenIdle {
-    fn of(queues: &EgressQueues) -> Self {
+    /// What is handed to a port by a driver that is told of completions has been chosen there, and
+    /// the driver knows of each frame at once whether the port has taken it.
+    fn of(queues: &EgressQueues, has_driver: bool) -> Self {
         if queues.is_asked_when_idle() {
             Self::Asks
-        } else if queues.has_choice() {
+        } else if queues.has_choice() && !has_driver {
             Self::Chooses
         } else {
             Self::Passes
@@ -153,7 +155,7 @@ impl Port {
             wake_slot: NONE,
             attachment: NONE,
             is_wake_set: false,
-            when_idle: WhenIdle::of(queues),
+            when_idle: WhenIdle::of(queues, reports_completion),
             has_one_queue: queues.count() == 1,
             reports_completion,
             offered: 0,

@@ -96,12 +96,9 @@ impl Simulation {
         // Its own timer is not something else that comes at this time.
         let slot = self.layer(index).slot();
         self.agenda.set(slot, NEVER);
-        let port = self.stations[index as usize].port();
         let now = self.now;
-        // Only frames for a port without a choice: their order is that in which they go.
-        if self.layer(index).is_only_driver_due(now)
-            && self.ports.get(port as usize).is_none_or(|port| !port.has_choice())
-        {
+        // What the driver hands on has been chosen: the port below makes no choice.
+        if self.layer(index).is_only_driver_due(now) {
             self.note_last();
         }
         self.complete_tasks(index, observer);
