@@ -37,7 +37,18 @@ impl Simulation {
         let port = &mut self.ports[index as usize];
         if !port.offer(now) {
             self.queue_up(index, id, queue, observer);
-        } else if port.has_choice() && self.more_may_come() {
+        } else if port.has_choice() {
+            self.choose(index, id, queue, observer);
+        } else {
+            self.transmit(index, id, queue, observer);
+        }
+    }
+
+    /// Sends a frame at an idle port that has a choice, or lets it wait for what else comes at this
+    /// time. Not inlined, so that ports without a choice do not pay for it.
+    #[inline(never)]
+    fn choose<O: Observer>(&mut self, index: u32, id: u32, queue: u8, observer: &mut O) {
+        if self.more_may_come() {
             self.propose(index, id, queue);
         } else {
             self.transmit(index, id, queue, observer);
