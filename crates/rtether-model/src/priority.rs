@@ -50,6 +50,19 @@ impl QueueMap {
     /// One queue for all priorities.
     pub const ONE: Self = Self { count: 1, queue_of_pcp: [0; 8] };
 
+    /// Queues of priorities 0 to 7, by the number of queues less one, as IEEE 802.1Q-2018 recommends
+    /// them (table 8-5). Unlike in [`Self::standard`], priority 0 ranks below 2.
+    pub const RECOMMENDED: [[u8; 8]; 8] = [
+        [0; 8],
+        [0, 0, 0, 0, 1, 1, 1, 1],
+        [0, 0, 0, 0, 1, 1, 2, 2],
+        [0, 0, 1, 1, 2, 2, 3, 3],
+        [0, 0, 1, 1, 2, 2, 3, 4],
+        [1, 0, 2, 2, 3, 3, 4, 5],
+        [1, 0, 2, 3, 4, 4, 5, 6],
+        [1, 0, 2, 3, 4, 5, 6, 7],
+    ];
+
     /// Returns the default map for `count` queues, 1 to 8 (IEEE 802.1D-2004, table 7-2).
     ///
     /// Priority 0 (best effort) ranks above 1 (background) and 2 (spare).

@@ -2,24 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use rtether_model::network::QueueMap;
+
 use super::plant::{Node, Plant};
 use super::value::{Unit, Value};
 use super::{Notes, rate};
 use crate::draft::{Draft, Text};
 use crate::plan::Code;
 use crate::text::quote;
-
-/// Queue of each priority, for each number of queues, as INET has them (IEEE 802.1Q, table 8-5).
-const MAPS: [[usize; 8]; 8] = [
-    [0, 0, 0, 0, 0, 0, 0, 0],
-    [0, 0, 0, 0, 1, 1, 1, 1],
-    [0, 0, 0, 0, 1, 1, 2, 2],
-    [0, 0, 1, 1, 2, 2, 3, 3],
-    [0, 0, 1, 1, 2, 2, 3, 4],
-    [1, 0, 2, 2, 3, 3, 4, 5],
-    [1, 0, 2, 3, 4, 4, 5, 6],
-    [1, 0, 2, 3, 4, 5, 6, 7],
-];
 
 /// Returns the draft of a switch.
 pub(super) fn draft(name: &str, node: &Node, plant: &Plant<'_>, notes: &mut Notes<'_>) -> Draft {
@@ -39,8 +29,10 @@ pub(super) fn draft(name: &str, node: &Node, plant: &Plant<'_>, notes: &mut Note
     }
     let queues = plant.queues(node, notes);
     switch.state("queues", queues.count);
-    let usual = MAPS.get(queues.count - 1).copied().unwrap_or_default();
-    switch.state("pcp_map", Text::Numbers(queues.map.unwrap_or_else(|| usual.to_vec())));
+    // INET has the table that the standard recommends.
+    let usual = QueueMap::RECOMMENDED.get(queues.count - 1).copied().unwrap_or_default();
+    let map = queues.map.unwrap_or_else(|| usual.map(usize::from).to_vec());
+    switch.state("pcp_map", Text::Numbers(map));
     let first = queues.slopes.values().next();
     let all_same = queues.slopes.len() == node.ports.len()
         && queues.slopes.values().all(|own| Some(own) == first);

@@ -14,18 +14,6 @@ use crate::diagnostic::Diagnostic;
 use crate::help::Help;
 use crate::reader::Reader;
 
-/// Queues of priorities 0 to 7 by the number of queues (IEEE 802.1Q-2018, table 8-5).
-const RECOMMENDED: [[u8; 8]; 8] = [
-    [0; 8],
-    [0, 0, 0, 0, 1, 1, 1, 1],
-    [0, 0, 0, 0, 1, 1, 2, 2],
-    [0, 0, 1, 1, 2, 2, 3, 3],
-    [0, 0, 1, 1, 2, 2, 3, 4],
-    [1, 0, 2, 2, 3, 3, 4, 5],
-    [1, 0, 2, 3, 4, 4, 5, 6],
-    [1, 0, 2, 3, 4, 5, 6, 7],
-];
-
 /// Warns of each switch at which two priorities in use are in another order.
 pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant, routing: &Routing) {
     let mut in_use: BTreeMap<PortId, BTreeSet<Pcp>> = BTreeMap::new();
@@ -78,7 +66,7 @@ fn by_default(plant: &Plant, node: NodeId) -> Option<(&Switch, QueueMap)> {
     };
     let is_open = switch.selection.uses_queues() && plant.unmapped.contains(&node);
     let count = switch.queues.count();
-    let queues = RECOMMENDED.get(usize::from(count).checked_sub(1)?)?;
+    let queues = QueueMap::RECOMMENDED.get(usize::from(count).checked_sub(1)?)?;
     let recommended = QueueMap::new(count, *queues)?;
     is_open.then_some((switch, recommended))
 }
@@ -141,7 +129,7 @@ mod tests {
             [0, 1, 2, 3, 4, 4, 5, 6],
             [0, 1, 2, 3, 4, 5, 6, 7],
         ];
-        for (own, [bk, be, rest @ ..]) in RECOMMENDED.iter().zip(by_type) {
+        for (own, [bk, be, rest @ ..]) in QueueMap::RECOMMENDED.iter().zip(by_type) {
             assert_eq!(own[..2], [be, bk]);
             assert_eq!(own[2..], rest);
         }
@@ -152,7 +140,7 @@ mod tests {
     fn only_pairs_in_another_order_differ() {
         let pcp = |value| Pcp::new(value).expect("0 to 7");
         let maps = |count: u8| {
-            let queues = RECOMMENDED[usize::from(count) - 1];
+            let queues = QueueMap::RECOMMENDED[usize::from(count) - 1];
             let newer = QueueMap::new(count, queues).expect("a map");
             (QueueMap::standard(count).expect("a map"), newer)
         };
