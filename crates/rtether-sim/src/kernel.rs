@@ -64,8 +64,9 @@ use crate::visitor::Visitor;
 ///
 /// An instant has two phases. First comes all that takes no time: arrivals, ends of services, timers,
 /// releases, until nothing is left at this time. Then each layer, and each port with several queues,
-/// selects among all frames that the instant has brought. A transmission takes time, so no selection makes a frame
-/// arrive in its own instant.
+/// selects among all frames that the instant has brought. A transmission takes time, so no selection
+/// makes a frame arrive in its own instant. Those at media select before the medium moves on: it
+/// decides by itself what is simultaneous.
 ///
 /// Frames of one queue keep the order of their events: by the names of the nodes that they come from.
 #[derive(Clone, Copy)]

@@ -317,6 +317,26 @@ fn transmit_strategies_on_a_link() {
 }
 
 #[test]
+fn a_burst_of_one_instant_finds_the_limits() {
+    // Oracle: by hand. Of 5000 packets of low priority that are handed over at once 16 are in the ring,
+    // and 1000 wait in their queue, however many may wait for the selection of the instant.
+    let (mut plant, a, b) = cable([Stack::Zero, Stack::Zero]);
+    plant.flow(periodic("burst", a, b)).traffic = Traffic::Sporadic {
+        min_gap: Duration::from_secs(1),
+        mean_gap: Duration::from_secs(1),
+        burst: 5_000,
+    };
+    station(&mut plant, a).layer = Some(Box::new(transmit(TransmitStrategy::Rings { count: 1 })));
+    plant.flows[0].stop = Some(Duration::from_ms(2_500));
+    let record = plant.run(3_000);
+    let stream = &record.streams[0];
+    let bursts = stream.released / 5_000;
+    assert!(bursts > 0);
+    assert_eq!((stream.released, stream.delivered), (bursts * 5_000, bursts * 1_016));
+    assert_eq!(record.nodes[a.index()].layer_dropped, bursts * (5_000 - 1_016));
+}
+
+#[test]
 fn idle_releases_let_low_traffic_through() {
     // Oracle: R78 and R80. Without high traffic each low frame waits at most 1 ms, in the sending
     // and in the receiving station, and all arrive.

@@ -26,6 +26,9 @@ pub(crate) struct Instantly {
 }
 
 impl Instantly {
+    /// Packets of each list that may wait. They are in front of the queues and their limits.
+    const MOST: usize = 1_000;
+
     pub(super) fn new(transmit: Option<&TransmitConfig>) -> Self {
         Self {
             slot: NONE,
@@ -104,17 +107,50 @@ impl Instantly {
         packets
     }
 
-    /// Takes the memory of both lists back.
+    /// Returns whether as many packets wait as may: the next selection cannot wait for more.
+    pub(crate) fn is_full(&self) -> bool {
+        self.stack.len().max(self.driver.len()) >= Self::MOST
+    }
+
+    /// Takes the memory of both lists back, unless others have come meanwhile.
     pub(crate) fn keep(&mut self, mut stack: Vec<(u32, u8)>, mut driver: Vec<(u32, Offered)>) {
         stack.clear();
         driver.clear();
-        self.stack = stack;
-        self.driver = driver;
+        if self.stack.is_empty() {
+            self.stack = stack;
+        }
+        if self.driver.is_empty() {
+            self.driver = driver;
+        }
     }
 
     /// Returns its packets.
     pub(super) fn packets(&self) -> impl Iterator<Item = u32> {
         let stack = self.stack.iter().map(|&(id, _)| id);
         stack.chain(self.driver.iter().map(|&(id, _)| id))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Oracle: what is kept is there until it is taken.
+    #[test]
+    fn what_comes_during_a_selection_waits_for_the_next() {
+        let mut agenda = Agenda::new(1, [0, 0]);
+        let mut own = Instantly::new(None);
+        own.set_slot(0);
+        own.keep_for_stack(1, 0);
+        own.set(7, &mut agenda);
+        let first = own.begin(&mut agenda);
+        assert_eq!(first, [(1, 0)]);
+        // Its answer comes while it is passed on.
+        own.keep_for_stack(2, 3);
+        own.set(7, &mut agenda);
+        let driver = own.for_driver();
+        own.keep(first, driver);
+        assert!(own.packets().eq([2]));
+        assert_eq!(own.begin(&mut agenda), [(2, 3)]);
     }
 }

@@ -81,7 +81,7 @@ impl Simulation {
     /// Gives each timer its slot, in the order of [`Action`].
     pub(super) fn give_slots(&mut self) -> Result<(), BuildError> {
         let ranks = Ranks::of(self);
-        self.group_releases(&ranks);
+        self.group_releases(&ranks)?;
         let mut slots = Slots(Vec::new());
         self.give_to_ways(&ranks, &mut slots)?;
         let near = slots.len()?;
@@ -101,18 +101,19 @@ impl Simulation {
 
     /// Lets flows that follow each other by name and release at the same times share a timer. A flow
     /// that waits for its channel rests alone.
-    fn group_releases(&mut self, ranks: &Ranks) {
+    fn group_releases(&mut self, ranks: &Ranks) -> Result<(), BuildError> {
         let has_channels = self.admission.is_some();
         let mut rest = &ranks.flow_order[..];
         while let [leader, others @ ..] = rest {
             let flow = &self.flows[*leader as usize];
             let follows = |own: &&u32| flow.releases_as(&self.flows[**own as usize]);
             let more = if has_channels { 0 } else { others.iter().take_while(follows).count() };
-            let together = u32::try_from(more).unwrap_or(0) + 1;
+            let together = u32::try_from(more + 1).map_err(|_| BuildError::TooLarge)?;
             self.flows[*leader as usize].set_together(together);
             rest = &others[more..];
         }
         self.release_order.clone_from(&ranks.flow_order);
+        Ok(())
     }
 
     /// Gives timers to what frames meet on their way: links, cut-through switches, stacks, routers.

@@ -30,6 +30,7 @@ impl Simulation {
         let offered = self.offered(index, id);
         if self.waits_for_instant(index) {
             self.layer(index).instantly.keep_for_driver(id, offered);
+            self.select_if_full(index, observer);
         } else {
             self.offer_to_driver(index, id, offered, observer);
         }

@@ -26,6 +26,13 @@ impl Simulation {
         self.layers[layer].instantly.set(self.now, &mut self.agenda);
     }
 
+    /// Selects among what has come so far if no more may wait.
+    pub(super) fn select_if_full<O: Observer>(&mut self, index: u32, observer: &mut O) {
+        if self.layer(index).instantly.is_full() {
+            self.select_in_layer(index, observer);
+        }
+    }
+
     /// Selects among the packets of this time: for the stack, then for the driver.
     #[cold]
     pub(in crate::kernel) fn select_in_layer<O: Observer>(&mut self, index: u32, observer: &mut O) {

@@ -24,6 +24,7 @@ impl Simulation {
                 self.pool.get_mut(id).mark = self.now;
                 if self.waits_for_instant(index) {
                     self.layer(index).instantly.keep_for_stack(id, class);
+                    self.select_if_full(index, observer);
                 } else {
                     self.queue_by_class(index, id, class, observer);
                 }
