@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds the peers into a folder: peer-cyclone, peer-cyclone-types and peer-fastdds.
+# Builds the peers into a folder: peer-cyclone, peer-cyclone-types and peer-fastdds; peer-fastdds3,
+# too, if RTETHER_FASTDDS is a folder with `include/fastdds` and `lib/libfastdds.so` of Fast DDS 3.
 # Exit codes: 0 built, 2 wrong usage, 4 something has to be installed first.
 set -euo pipefail
 
@@ -8,6 +9,11 @@ if [[ $# -ne 1 ]]; then
     exit 2
 fi
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+third=${RTETHER_FASTDDS:+$(realpath "$RTETHER_FASTDDS")}
+if [[ -n $third && ! -e $third/include/fastdds/config.hpp ]]; then
+    echo "missing: Fast DDS 3 in $third, which RTETHER_FASTDDS names; see interop/README.md" >&2
+    exit 4
+fi
 mkdir -p "$1"
 out=$(cd "$1" && pwd)
 
@@ -58,4 +64,15 @@ done
 
 g++ -std=c++17 "${warn[@]}" -I"$here" "$here/fastdds.cpp" "$here/fastdds_types.cpp" \
     "$work/common.o" -lfastrtps -lfastcdr -o "$out/peer-fastdds"
-echo "built in $1: peer-cyclone peer-cyclone-types peer-fastdds"
+built=(peer-cyclone peer-cyclone-types peer-fastdds)
+
+if [[ -n $third ]]; then
+    # What the packages of Python bring along is found by the program alone, not by its libraries.
+    bundled=$(echo "$third"/lib/python3*/site-packages/ros_fastdds.libs)
+    g++ -std=c++17 "${warn[@]}" -I"$here" -isystem "$third/include" "$here/fastdds.cpp" \
+        "$here/fastdds_types.cpp" "$work/common.o" -o "$out/peer-fastdds3" \
+        -L"$third/lib" -lfastdds -lfastcdr -Wl,--disable-new-dtags,--allow-shlib-undefined \
+        -Wl,-rpath,"$third/lib" -Wl,-rpath,"$bundled"
+    built+=(peer-fastdds3)
+fi
+echo "built in $1: ${built[*]}"

@@ -1,4 +1,4 @@
-// Peer on Fast DDS 2: publisher, subscriber, echo and ping for interoperability tests.
+// Peer on Fast DDS 2 or 3: publisher, subscriber, echo and ping for interoperability tests.
 #include "common.h"
 #include "fastdds_types.hpp"
 
@@ -13,15 +13,12 @@
 #include <fastdds/dds/subscriber/DataReaderListener.hpp>
 #include <fastdds/dds/subscriber/SampleInfo.hpp>
 #include <fastdds/dds/subscriber/Subscriber.hpp>
-#include <fastdds/rtps/transport/UDPv4TransportDescriptor.h>
-#include <fastrtps/utils/IPLocator.h>
 
 #include <cstdio>
 #include <map>
 #include <string>
 
 using namespace eprosima::fastdds::dds;
-using eprosima::fastrtps::types::ReturnCode_t;
 
 namespace {
 
@@ -43,8 +40,8 @@ T* made(T* entity, const char* what)
 
 void must(ReturnCode_t code, const char* what)
 {
-    if (code != ReturnCode_t::RETCODE_OK) {
-        peer_fail(what, ("code " + std::to_string(code())).c_str());
+    if (!is_ok(code)) {
+        peer_fail(what, ("code " + std::to_string(number_of(code))).c_str());
     }
 }
 
@@ -84,7 +81,6 @@ public:
 // UDP over IPv4 only: the built-in transports would add shared memory.
 DomainParticipantQos participant_qos(const peer_options& o)
 {
-    namespace rtps = eprosima::fastrtps::rtps;
     auto udp = std::make_shared<eprosima::fastdds::rtps::UDPv4TransportDescriptor>();
     if (o.interface_address != nullptr) {
         udp->interfaceWhiteList.push_back(o.interface_address);
@@ -132,8 +128,7 @@ DataWriterQos writer_qos(const peer_options& o)
     qos.writer_data_lifecycle().autodispose_unregistered_instances = false;
     qos.representation().m_value.push_back(o.xcdr == 2 ? XCDR2_DATA_REPRESENTATION
                                                        : XCDR_DATA_REPRESENTATION);
-    qos.endpoint().history_memory_policy =
-        eprosima::fastrtps::rtps::PREALLOCATED_WITH_REALLOC_MEMORY_MODE;
+    qos.endpoint().history_memory_policy = rtps::PREALLOCATED_WITH_REALLOC_MEMORY_MODE;
     qos.data_sharing().off();
     return qos;
 }
@@ -155,10 +150,9 @@ DataReaderQos reader_qos(const peer_options& o)
     if (o.strength >= 0) {
         qos.ownership().kind = EXCLUSIVE_OWNERSHIP_QOS;
     }
-    qos.type_consistency().representation.m_value.push_back(
-        o.xcdr == 2 ? XCDR2_DATA_REPRESENTATION : XCDR_DATA_REPRESENTATION);
-    qos.endpoint().history_memory_policy =
-        eprosima::fastrtps::rtps::PREALLOCATED_WITH_REALLOC_MEMORY_MODE;
+    representation(qos).m_value.push_back(o.xcdr == 2 ? XCDR2_DATA_REPRESENTATION
+                                                      : XCDR_DATA_REPRESENTATION);
+    qos.endpoint().history_memory_policy = rtps::PREALLOCATED_WITH_REALLOC_MEMORY_MODE;
     qos.data_sharing().off();
     return qos;
 }
@@ -203,8 +197,8 @@ void finish(DataWriter* writer, const peer_options& o, Shape& shape)
     if (o.final == PEER_FINAL_UNREGISTER) {
         must(writer->unregister_instance(&shape, HANDLE_NIL), "unregistering");
     }
-    if (o.reliable && writer->wait_for_acknowledgments(milliseconds(PEER_ACKNOWLEDGE_MS)) !=
-                          ReturnCode_t::RETCODE_OK) {
+    if (o.reliable &&
+        !is_ok(writer->wait_for_acknowledgments(milliseconds(PEER_ACKNOWLEDGE_MS)))) {
         std::fprintf(stderr, "peer: not everything was acknowledged\n");
     }
 }
@@ -214,7 +208,7 @@ void publish(DomainParticipant* participant, const peer_options& o, WriterListen
     Topic* square = topic(participant, o.topic, TypeSupport(new ShapeSupport(o.xcdr)));
     DataWriterQos qos = writer_qos(o);
     // The default is 3 s: a lost last sample and one lost heartbeat take longer than a case lasts.
-    qos.reliable_writer_qos().times.heartbeatPeriod = milliseconds(100);
+    set_heartbeat_period(qos, milliseconds(100));
     DataWriter* writer = made(publisher(participant, o)->create_datawriter(square, qos, &listener,
                                                                            listened()),
                               "creating the writer");
@@ -229,7 +223,7 @@ void publish(DomainParticipant* participant, const peer_options& o, WriterListen
     while ((o.count == 0 || sent < o.count) && !peer_over(&o)) {
         shape.x = static_cast<int32_t>(++sent);
         shape.y = 2 * shape.x;
-        if (!writer->write(&shape)) {
+        if (!write(writer, &shape)) {
             peer_fail("writing", "refused");
         }
         next += o.period_ms * 1000000;
@@ -244,7 +238,7 @@ void publish(DomainParticipant* participant, const peer_options& o, WriterListen
     }
 }
 
-// The keys of instances: Fast DDS 2 cannot tell the key that belongs to a handle.
+// The keys of instances: Fast DDS cannot tell the key that belongs to a handle.
 using Colors = std::map<InstanceHandle_t, std::string>;
 
 void print_samples(const LoanableSequence<Shape>& shapes, const SampleInfoSeq& infos,
@@ -299,7 +293,7 @@ void subscribe(DomainParticipant* participant, const peer_options& o, ReaderList
         arrival.wait();
         LoanableSequence<Shape> shapes;
         SampleInfoSeq infos;
-        while (reader->take(shapes, infos) == ReturnCode_t::RETCODE_OK) {
+        while (is_ok(reader->take(shapes, infos))) {
             print_samples(shapes, infos, colors);
             reader->return_loan(shapes, infos);
         }
@@ -338,8 +332,8 @@ void echo(DomainParticipant* participant, const peer_options& o, WriterListener&
     SampleInfo info;
     while (!peer_over(&o)) {
         arrival.wait();
-        while (link.reader->take_next_sample(&octets, &info) == ReturnCode_t::RETCODE_OK) {
-            if (info.valid_data && !link.writer->write(&octets)) {
+        while (is_ok(link.reader->take_next_sample(&octets, &info))) {
+            if (info.valid_data && !write(link.writer, &octets)) {
                 peer_fail("writing", "refused");
             }
         }
@@ -353,8 +347,7 @@ bool await_answer(DataReader* reader, Arrival& arrival, Octets& octets, const pe
     SampleInfo info;
     while (peer_now() < give_up && !peer_over(&o)) {
         arrival.wait();
-        if (reader->take_next_sample(&octets, &info) == ReturnCode_t::RETCODE_OK &&
-            info.valid_data) {
+        if (is_ok(reader->take_next_sample(&octets, &info)) && info.valid_data) {
             return true;
         }
     }
@@ -380,7 +373,7 @@ void ping(DomainParticipant* participant, const peer_options& o, WriterListener&
     int64_t next = peer_now();
     while (times.size() < total && !peer_over(&o)) {
         int64_t begin = peer_now();
-        if (!link.writer->write(&question)) {
+        if (!write(link.writer, &question)) {
             peer_fail("writing", "refused");
         }
         if (!await_answer(link.reader, arrival, answer, o)) {

@@ -1,18 +1,14 @@
 #include "fastdds_types.hpp"
 
-#include <fastcdr/Cdr.h>
-#include <fastcdr/FastBuffer.h>
 #include <fastcdr/exceptions/Exception.h>
-#include <fastrtps/utils/md5.h>
+#include <fastcdr/exceptions/NotEnoughMemoryException.h>
 
 #include <cstring>
 
 #include "common.h"
 
-using eprosima::fastcdr::Cdr;
-using eprosima::fastcdr::FastBuffer;
-using eprosima::fastrtps::rtps::InstanceHandle_t;
-using eprosima::fastrtps::rtps::SerializedPayload_t;
+using rtps::InstanceHandle_t;
+using rtps::SerializedPayload_t;
 
 namespace {
 
@@ -23,27 +19,27 @@ constexpr uint16_t delimited_cdr2_le = 0x0009;
 
 constexpr uint32_t header_size = 4;
 
-char* body_of(SerializedPayload_t* payload)
+char* body_of(const SerializedPayload_t& payload)
 {
-    return reinterpret_cast<char*>(payload->data) + header_size;
+    return reinterpret_cast<char*>(payload.data) + header_size;
 }
 
 // Writes the encapsulation header and sets the length, filled up to a multiple of four.
-void close(SerializedPayload_t* payload, uint16_t encapsulation, uint32_t body_size)
+void close(SerializedPayload_t& payload, uint16_t encapsulation, uint32_t body_size)
 {
     uint32_t fill = (4 - body_size % 4) % 4;
     std::memset(body_of(payload) + body_size, 0, fill);
-    payload->data[0] = static_cast<uint8_t>(encapsulation >> 8);
-    payload->data[1] = static_cast<uint8_t>(encapsulation & 0xff);
-    payload->data[2] = 0;
-    payload->data[3] = static_cast<uint8_t>(fill);
-    payload->length = header_size + body_size + fill;
-    payload->encapsulation = CDR_LE;
+    payload.data[0] = static_cast<uint8_t>(encapsulation >> 8);
+    payload.data[1] = static_cast<uint8_t>(encapsulation & 0xff);
+    payload.data[2] = 0;
+    payload.data[3] = static_cast<uint8_t>(fill);
+    payload.length = header_size + body_size + fill;
+    payload.encapsulation = CDR_LE;
 }
 
-uint16_t encapsulation_of(const SerializedPayload_t* payload)
+uint16_t encapsulation_of(const SerializedPayload_t& payload)
 {
-    return static_cast<uint16_t>(payload->data[0] << 8 | payload->data[1]);
+    return static_cast<uint16_t>(payload.data[0] << 8 | payload.data[1]);
 }
 
 Cdr::Endianness order_of(uint16_t encapsulation)
@@ -54,7 +50,7 @@ Cdr::Endianness order_of(uint16_t encapsulation)
 void write_octets(Cdr& cdr, const std::vector<uint8_t>& octets)
 {
     cdr.serialize(static_cast<uint32_t>(octets.size()));
-    cdr.serializeArray(octets.data(), octets.size());
+    put_octets(cdr, octets.data(), octets.size());
 }
 
 void read_octets(Cdr& cdr, std::vector<uint8_t>& octets, uint32_t limit)
@@ -65,7 +61,7 @@ void read_octets(Cdr& cdr, std::vector<uint8_t>& octets, uint32_t limit)
         throw eprosima::fastcdr::exception::NotEnoughMemoryException("sequence too long");
     }
     octets.resize(length);
-    cdr.deserializeArray(octets.data(), length);
+    take_octets(cdr, octets.data(), length);
 }
 
 uint32_t rounded(uint32_t size)
@@ -81,23 +77,12 @@ uint32_t string_size(const std::string& text)
 
 } // namespace
 
-ShapeSupport::ShapeSupport(int xcdr) : xcdr_(xcdr)
+bool ShapeCoder::encode(const Shape& shape, SerializedPayload_t& payload) const
 {
-    setName("ShapeType");
-    // A first guess; histories grow with what they get.
-    m_typeSize = 256;
-    m_isGetKeyDefined = true;
-    auto_fill_type_object(false);
-    auto_fill_type_information(false);
-}
-
-bool ShapeSupport::serialize(void* data, SerializedPayload_t* payload)
-{
-    const Shape& shape = *static_cast<Shape*>(data);
-    FastBuffer buffer(body_of(payload), payload->max_size - header_size);
-    Cdr cdr(buffer, Cdr::LITTLE_ENDIANNESS, Cdr::DDS_CDR);
+    FastBuffer buffer(body_of(payload), payload.max_size - header_size);
+    Cdr cdr = cdr_on(buffer, Cdr::LITTLE_ENDIANNESS);
     try {
-        if (xcdr_ == 2) {
+        if (xcdr == 2) {
             cdr.serialize(uint32_t{0}); // length of what follows, set below
         }
         cdr.serialize(shape.color);
@@ -108,27 +93,26 @@ bool ShapeSupport::serialize(void* data, SerializedPayload_t* payload)
     } catch (const eprosima::fastcdr::exception::Exception&) {
         return false;
     }
-    uint32_t size = static_cast<uint32_t>(cdr.getSerializedDataLength());
-    if (xcdr_ == 2) {
+    uint32_t size = length_of(cdr);
+    if (xcdr == 2) {
         uint32_t inner = size - 4;
         for (int i = 0; i < 4; i++) {
-            payload->data[header_size + i] = static_cast<uint8_t>(inner >> 8 * i);
+            payload.data[header_size + i] = static_cast<uint8_t>(inner >> 8 * i);
         }
     }
-    close(payload, xcdr_ == 2 ? delimited_cdr2_le : cdr_le, size);
+    close(payload, xcdr == 2 ? delimited_cdr2_le : cdr_le, size);
     return true;
 }
 
-bool ShapeSupport::deserialize(SerializedPayload_t* payload, void* data)
+bool ShapeCoder::decode(const SerializedPayload_t& payload, Shape& shape) const
 {
-    if (payload->length < header_size) {
+    if (payload.length < header_size) {
         return false;
     }
-    Shape& shape = *static_cast<Shape*>(data);
     shape = Shape();
     uint16_t encapsulation = encapsulation_of(payload);
-    FastBuffer buffer(body_of(payload), payload->length - header_size);
-    Cdr cdr(buffer, order_of(encapsulation), Cdr::DDS_CDR);
+    FastBuffer buffer(body_of(payload), payload.length - header_size);
+    Cdr cdr = cdr_on(buffer, order_of(encapsulation));
     try {
         if ((encapsulation | 1) == delimited_cdr2_le) {
             uint32_t length = 0;
@@ -137,89 +121,73 @@ bool ShapeSupport::deserialize(SerializedPayload_t* payload, void* data)
             return false;
         }
         cdr.deserialize(shape.color);
-        if (cdr.getSerializedDataLength() + 12 > payload->length - header_size) {
+        if (length_of(cdr) + 12 > payload.length - header_size) {
             return true; // the key alone, as in a dispose
         }
         cdr.deserialize(shape.x);
         cdr.deserialize(shape.y);
         cdr.deserialize(shape.shapesize);
-        read_octets(cdr, shape.payload, payload->length);
+        read_octets(cdr, shape.payload, payload.length);
     } catch (const eprosima::fastcdr::exception::Exception&) {
         return false;
     }
     return true;
 }
 
-std::function<uint32_t()> ShapeSupport::getSerializedSizeProvider(void* data)
+uint32_t ShapeCoder::size(const Shape& shape) const
 {
-    const Shape* shape = static_cast<Shape*>(data);
-    uint32_t delimiter = xcdr_ == 2 ? 4 : 0;
-    return [shape, delimiter] {
-        return header_size + delimiter + string_size(shape->color) + 16 +
-               rounded(static_cast<uint32_t>(shape->payload.size()));
-    };
+    uint32_t delimiter = xcdr == 2 ? 4 : 0;
+    return header_size + delimiter + string_size(shape.color) + 16 +
+           rounded(static_cast<uint32_t>(shape.payload.size()));
 }
 
-bool ShapeSupport::getKey(void* data, InstanceHandle_t* handle, bool)
+bool ShapeCoder::key(const Shape& shape, InstanceHandle_t& handle) const
 {
     // The key may be longer than sixteen octets, hence always the digest.
-    const Shape& shape = *static_cast<Shape*>(data);
     std::vector<char> octets(string_size(shape.color));
     FastBuffer buffer(octets.data(), octets.size());
-    Cdr cdr(buffer, Cdr::BIG_ENDIANNESS, Cdr::DDS_CDR);
+    Cdr cdr = cdr_on(buffer, Cdr::BIG_ENDIANNESS);
     cdr.serialize(shape.color);
     MD5 md5;
     md5.init();
-    md5.update(octets.data(), static_cast<MD5::size_type>(cdr.getSerializedDataLength()));
+    md5.update(octets.data(), static_cast<MD5::size_type>(length_of(cdr)));
     md5.finalize();
     for (int i = 0; i < 16; i++) {
-        handle->value[i] = md5.digest[i];
+        handle.value[i] = md5.digest[i];
     }
     return true;
 }
 
-OctetsSupport::OctetsSupport()
+bool OctetsCoder::encode(const Octets& octets, SerializedPayload_t& payload) const
 {
-    setName("Octets");
-    m_typeSize = 256;
-    m_isGetKeyDefined = false;
-    auto_fill_type_object(false);
-    auto_fill_type_information(false);
-}
-
-bool OctetsSupport::serialize(void* data, SerializedPayload_t* payload)
-{
-    FastBuffer buffer(body_of(payload), payload->max_size - header_size);
-    Cdr cdr(buffer, Cdr::LITTLE_ENDIANNESS, Cdr::DDS_CDR);
+    FastBuffer buffer(body_of(payload), payload.max_size - header_size);
+    Cdr cdr = cdr_on(buffer, Cdr::LITTLE_ENDIANNESS);
     try {
-        write_octets(cdr, static_cast<Octets*>(data)->payload);
+        write_octets(cdr, octets.payload);
     } catch (const eprosima::fastcdr::exception::Exception&) {
         return false;
     }
-    close(payload, cdr_le, static_cast<uint32_t>(cdr.getSerializedDataLength()));
+    close(payload, cdr_le, length_of(cdr));
     return true;
 }
 
-bool OctetsSupport::deserialize(SerializedPayload_t* payload, void* data)
+bool OctetsCoder::decode(const SerializedPayload_t& payload, Octets& octets) const
 {
-    if (payload->length < header_size) {
+    if (payload.length < header_size) {
         return false;
     }
     uint16_t encapsulation = encapsulation_of(payload);
-    FastBuffer buffer(body_of(payload), payload->length - header_size);
-    Cdr cdr(buffer, order_of(encapsulation), Cdr::DDS_CDR);
+    FastBuffer buffer(body_of(payload), payload.length - header_size);
+    Cdr cdr = cdr_on(buffer, order_of(encapsulation));
     try {
-        read_octets(cdr, static_cast<Octets*>(data)->payload, payload->length);
+        read_octets(cdr, octets.payload, payload.length);
     } catch (const eprosima::fastcdr::exception::Exception&) {
         return false;
     }
     return true;
 }
 
-std::function<uint32_t()> OctetsSupport::getSerializedSizeProvider(void* data)
+uint32_t OctetsCoder::size(const Octets& octets) const
 {
-    const Octets* octets = static_cast<Octets*>(data);
-    return [octets] {
-        return header_size + 4 + rounded(static_cast<uint32_t>(octets->payload.size()));
-    };
+    return header_size + 4 + rounded(static_cast<uint32_t>(octets.payload.size()));
 }

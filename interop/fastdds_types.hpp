@@ -1,11 +1,9 @@
-// The two types of the tests for Fast DDS 2, written by hand: it has no XCDR2 of its own, and a
-// type made this way carries no type information into discovery.
+// The two types of the tests for Fast DDS, written by hand: Fast DDS 2 has no XCDR2 of its own, and
+// a type made this way carries no type information into discovery.
 #pragma once
 
-#include <fastdds/dds/topic/TopicDataType.hpp>
+#include "fastdds_version.hpp"
 
-#include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,28 +20,28 @@ struct Octets {
 };
 
 // `ShapeType`, appendable: plain CDR as XCDR1, delimited CDR2 as XCDR2.
-class ShapeSupport : public eprosima::fastdds::dds::TopicDataType {
-public:
-    explicit ShapeSupport(int xcdr);
-    bool serialize(void* data, eprosima::fastrtps::rtps::SerializedPayload_t* payload) override;
-    bool deserialize(eprosima::fastrtps::rtps::SerializedPayload_t* payload, void* data) override;
-    std::function<uint32_t()> getSerializedSizeProvider(void* data) override;
-    bool getKey(void* data, eprosima::fastrtps::rtps::InstanceHandle_t* handle, bool) override;
-    void* createData() override { return new Shape; }
-    void deleteData(void* data) override { delete static_cast<Shape*>(data); }
+struct ShapeCoder {
+    int xcdr;
+    bool encode(const Shape& shape, rtps::SerializedPayload_t& payload) const;
+    bool decode(const rtps::SerializedPayload_t& payload, Shape& shape) const;
+    uint32_t size(const Shape& shape) const;
+    bool key(const Shape& shape, rtps::InstanceHandle_t& handle) const;
+};
 
-private:
-    int xcdr_;
+class ShapeSupport : public Support<Shape, ShapeCoder> {
+public:
+    explicit ShapeSupport(int xcdr) : Support("ShapeType", true, ShapeCoder{xcdr}) {}
 };
 
 // `Octets`, final and without a key, in XCDR1.
-class OctetsSupport : public eprosima::fastdds::dds::TopicDataType {
+struct OctetsCoder {
+    bool encode(const Octets& octets, rtps::SerializedPayload_t& payload) const;
+    bool decode(const rtps::SerializedPayload_t& payload, Octets& octets) const;
+    uint32_t size(const Octets& octets) const;
+    bool key(const Octets&, rtps::InstanceHandle_t&) const { return false; }
+};
+
+class OctetsSupport : public Support<Octets, OctetsCoder> {
 public:
-    OctetsSupport();
-    bool serialize(void* data, eprosima::fastrtps::rtps::SerializedPayload_t* payload) override;
-    bool deserialize(eprosima::fastrtps::rtps::SerializedPayload_t* payload, void* data) override;
-    std::function<uint32_t()> getSerializedSizeProvider(void* data) override;
-    bool getKey(void*, eprosima::fastrtps::rtps::InstanceHandle_t*, bool) override { return false; }
-    void* createData() override { return new Octets; }
-    void deleteData(void* data) override { delete static_cast<Octets*>(data); }
+    OctetsSupport() : Support("Octets", false, OctetsCoder{}) {}
 };

@@ -3,7 +3,7 @@
 //!
 //! Oracle: the output of the other implementation. Needs root, iproute2, and the peers' libraries,
 //! which `cargo xtask test` installs if permitted (`RTETHER_IDLC` is the path of the IDL compiler
-//! that comes with them); a test that cannot run prints why, and is counted.
+//! that comes with them), but for Fast DDS 3, whose folder is in `RTETHER_FASTDDS`; a test that cannot run prints why, and is counted.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -155,6 +155,18 @@ fn further_cases_hold_with_fast_dds() {
     let (there, back) = (["rtether", "fastdds"], ["fastdds", "rtether"]);
     check(there, &[LONG], LONG_LOSSY);
     check(back, &[LONG, FILTER], LONG_LOSSY);
+}
+
+#[test]
+#[ignore = "nightly"]
+fn further_cases_hold_with_fast_dds_3() {
+    if std::env::var_os("RTETHER_FASTDDS").is_none() {
+        return skip("needs Fast DDS 3, whose folder is in RTETHER_FASTDDS");
+    }
+    let (there, back) = (["rtether", "fastdds3"], ["fastdds3", "rtether"]);
+    let cases = [CASES, LONG, REPRESENTATION];
+    check(there, &cases, &[LOSSY, LONG_LOSSY].concat());
+    check(back, &[&cases[..], &[FILTER]].concat(), &[LOSSY, LONG_LOSSY].concat());
 }
 
 #[test]
