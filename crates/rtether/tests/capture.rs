@@ -8,7 +8,14 @@ use std::process::Command;
 use rtether::run::{Progress, simulate_seed};
 use rtether::scenario::{Override, Scenario, load_with};
 use rtether::trace::CaptureLog;
+use rtether_model::network::PortId;
+use rtether_model::quantity::{Bytes, Instant};
+use rtether_proto::access::Control;
+use rtether_sim::observe::{Observer, PacketInfo};
 use rtether_testkit::skip;
+
+/// Octets of the FCS, which captures do not have.
+const FCS: u64 = 4;
 
 /// The decoder: the one given by the variable, else from the search path.
 fn tshark() -> Command {
@@ -290,4 +297,114 @@ flows:
     }
     expected.sort_unstable();
     assert_eq!(lines, expected);
+}
+
+/// All that `tshark` may say of GOOSE and sampled values, whose payload of zeros is none of theirs
+/// (limitations of `rtether_sim::trace`).
+const NO_PDU: [&str; 2] =
+    ["Internal error, zero-byte GOOSE PDU", "Internal error, zero-byte SV PDU"];
+
+/// Severity of an error among what `tshark` notes (`PI_ERROR`).
+const ERROR: u32 = 0x80_0000;
+
+/// When and how long frames are: nanoseconds, and octets without the FCS.
+type Frames = Vec<(u64, u64)>;
+
+/// What the simulator sends.
+#[derive(Default)]
+struct Sent {
+    frames: Frames,
+    control: Frames,
+}
+
+impl Observer for Sent {
+    fn transmitted(&mut self, now: Instant, _port: PortId, packet: &PacketInfo) {
+        self.frames.push(frame(now, packet.frame_size));
+    }
+
+    fn controlled(&mut self, now: Instant, _port: PortId, control: &Control) {
+        self.control.push(frame(now, control.size));
+    }
+}
+
+fn frame(at: Instant, size: Bytes) -> (u64, u64) {
+    (at.as_ps().unsigned_abs() / 1000, size.get() - FCS)
+}
+
+/// Oracle: `tshark`, which dissects every frame of every scenario in the repository, and the events of
+/// the same run.
+#[test]
+fn frames_are_dissected_when_and_as_long_as_they_were() {
+    if tshark_is_missing() {
+        return;
+    }
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
+    let files = std::fs::read_dir(folder).expect("the scenarios").map(|file| file.unwrap().path());
+    let mut files: Vec<PathBuf> =
+        files.filter(|path| path.extension().is_some_and(|own| own == "yaml")).collect();
+    files.sort();
+    assert!(files.len() > 10, "{files:?}");
+    let mut count = 0;
+    for file in files {
+        let name = file.file_name().unwrap().to_string_lossy().into_owned();
+        let text = std::fs::read_to_string(&file).unwrap();
+        let set = ["run.for=30 ms", "run.warmup=0 s"].map(|set| Override::parse(set).unwrap());
+        let scenario = load_with(&name, &text, &set).into_scenario().unwrap();
+        let mut bytes = Vec::new();
+        let mut both = (CaptureLog::new(&scenario, &mut bytes), Sent::default());
+        simulate_seed(&scenario, 1, &Progress::default(), &mut both).expect("runs");
+        let (log, sent) = both;
+        log.finish().expect("memory takes everything");
+        count += sent.frames.len();
+        dissect(&name, &bytes, sent);
+    }
+    assert!(count > 1_000, "{count}");
+}
+
+/// Compares what `tshark` reads, which verifies all checksums, with what was sent.
+fn dissect(name: &str, bytes: &[u8], sent: Sent) {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.pcapng"));
+    std::fs::write(&path, bytes).expect("the directory for temporary files");
+    let fields = [
+        "frame.time_epoch",
+        "frame.len",
+        "frame.cap_len",
+        "_ws.malformed",
+        "_ws.expert.severity",
+        "_ws.expert.message",
+    ];
+    let output = tshark()
+        .args(["-n", "-o", "ip.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE"])
+        .args(["-o", "tcp.check_checksum:TRUE", "-r"])
+        .arg(&path)
+        .args(["-T", "fields", "-E", "aggregator=|"])
+        .args(fields.iter().flat_map(|field| ["-e", field]))
+        .output()
+        .expect("tshark, found before");
+    assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).expect("text");
+    let mut read: Frames = text.lines().map(|line| sound(name, line)).collect();
+    let mut expected = sent.frames;
+    // Of access schemes the scenarios have Powerlink alone, all of whose control frames are written.
+    expected.extend(sent.control);
+    read.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!((read.is_empty(), read.len()), (false, expected.len()), "{name}");
+    let differ = read.iter().zip(&expected).find(|(read, sent)| read != sent);
+    assert_eq!(differ, None, "{name}");
+}
+
+/// Reads time and length of a frame with which nothing is wrong.
+fn sound(name: &str, line: &str) -> (u64, u64) {
+    let cells: Vec<&str> = line.split('\t').collect();
+    let [time, length, captured, malformed, severities, messages] = cells[..] else {
+        panic!("{name}: {line}");
+    };
+    let severities = severities.split('|').filter(|own| !own.is_empty());
+    let worst = severities.map(|own| own.parse().expect("a severity")).max();
+    let is_wrong = worst.is_some_and(|worst: u32| worst >= ERROR);
+    assert!(!is_wrong || NO_PDU.contains(&messages), "{name}: {line}");
+    assert_eq!((captured, malformed), (length, ""), "{name}: {line}");
+    // Seconds have nine decimals.
+    (time.replace('.', "").parse().expect("a time"), length.parse().expect("a length"))
 }

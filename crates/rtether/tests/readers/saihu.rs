@@ -1,10 +1,12 @@
-//! Bounds of Saihu's xTFA beside ours. Oracle: Saihu, from the folder in `RTETHER_SAIHU` that holds its
-//! package (no index of packages has it), the simulation, and arithmetic.
+//! Bounds of xTFA and panco next to ours. Oracle: Saihu, from the folder in `RTETHER_SAIHU` that holds
+//! its package (no index of packages has it), with the solver of Debian's package `lp-solve`; the
+//! simulation; and arithmetic.
 //!
-//! Both are upper bounds by different ways, so neither must be below the other: both must be at least
+//! All are upper bounds by different ways, so none must be below the other: each must be at least
 //! what the simulation shows. They must agree on a flow that meets no other at any port. Ours is then the
-//! exact time; in Saihu's fluid a frame has left a port when the gap behind it has, so that xTFA is
-//! later by at most a gap for each port.
+//! exact time; in the fluid of xTFA and of panco's separated flow (SFA) a frame has left a port when the
+//! gap behind it has, so that they are later by at most a gap for each port. Panco's linear programs
+//! (PLP) are later even then, and must only not be earlier.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
@@ -27,6 +29,9 @@ use super::{PLANTS, python, run};
 /// Most that Saihu's numbers, which are floats, and a picosecond at each port, which stands for no
 /// latency, make of a delay, in seconds.
 const ROUNDED: f64 = 1e-10;
+
+/// Panco with linear programs of the whole way.
+const PLP: &str = "panco PLP";
 
 /// Returns the way of a flow to its listener.
 fn way(scenario: &Scenario, flow: &Flow) -> Vec<Hop> {
@@ -69,12 +74,19 @@ fn lonely(scenario: &Scenario) -> Vec<bool> {
     (0..ways.len()).map(is_alone).collect()
 }
 
+/// Delays in seconds, by tool and flow.
+type Delays = BTreeMap<String, BTreeMap<String, f64>>;
+
 /// Lets Saihu bound plants; `None` where it cannot run.
-fn delays(plants: &[Scenario]) -> Option<Vec<BTreeMap<String, f64>>> {
+fn delays(plants: &[Scenario]) -> Option<Vec<Delays>> {
     let Some(saihu) = env::var_os("RTETHER_SAIHU") else {
         skip("needs Saihu, the folder of whose package is in RTETHER_SAIHU");
         return None;
     };
+    if env::var_os("RTETHER_LP_SOLVE").is_none() {
+        skip("needs lp_solve, whose path is in RTETHER_LP_SOLVE");
+        return None;
+    }
     let python = python("readers-saihu")?;
     let folder = Folder::new("saihu");
     let mut folders = Vec::new();
@@ -118,31 +130,43 @@ fn bounds_of_saihu_and_ours_hold_together() {
         return;
     };
     assert_eq!(theirs.len(), plants.len());
-    let (mut flows, mut agreed, mut below) = (0, 0, 0);
+    // For each tool: flows, those that meet no other, and those with a bound of ours that is not above.
+    let mut counts: BTreeMap<&str, [usize; 3]> = BTreeMap::new();
     for (plant, theirs) in plants.iter().zip(&theirs) {
         let ours = bound::latencies(&bound::analyze(plant));
         let record = simulate(plant, &Progress::default()).unwrap().record;
         let lonely = lonely(plant);
         for (number, flow) in plant.flows.iter().enumerate() {
             let listener = &plant.network.node(flow.listeners[0]).name;
-            let theirs = theirs[&format!("{} > {listener}", flow.name)];
             let own = ours[number].expect("a bound");
             let seen = record.streams[number].latency.max;
             assert!(seen <= own, "{}: {seen} of {own}", flow.name);
-            assert!(seen.as_secs_f64() <= theirs + ROUNDED, "{seen} of {theirs} s");
-            if lonely[number] {
-                let [exact, gaps] = alone(plant, flow);
-                assert_eq!(own, exact, "{}", flow.name);
-                let range = exact.as_secs_f64() - ROUNDED..=(exact + gaps).as_secs_f64() + ROUNDED;
-                assert!(range.contains(&theirs), "{theirs} s in {range:?}");
-                agreed += 1;
+            for (tool, delays) in theirs {
+                let theirs = delays[&format!("{} > {listener}", flow.name)];
+                assert!(seen.as_secs_f64() <= theirs + ROUNDED, "{tool}: {seen} of {theirs} s");
+                if lonely[number] {
+                    agree(tool, (plant, flow), (own, theirs));
+                }
+                let [flows, alone, below] = counts.entry(tool).or_default();
+                *flows += 1;
+                *alone += usize::from(lonely[number]);
+                *below += usize::from(own.as_secs_f64() <= theirs + ROUNDED);
             }
-            flows += 1;
-            below += usize::from(own.as_secs_f64() <= theirs + ROUNDED);
         }
     }
-    println!(
-        "{flows} flows, {agreed} of them alone and agreed upon, ours at most theirs {below} times"
-    );
-    assert!(agreed > 10, "{agreed}");
+    for (tool, [flows, alone, below]) in &counts {
+        println!("{tool}: {flows} flows, {alone} of them alone, ours at most theirs {below} times");
+        assert!(*alone > 10, "{tool}: {alone}");
+    }
+    assert_eq!(counts.keys().copied().collect::<Vec<_>>(), [PLP, "panco SFA", "xTFA"]);
+}
+
+/// Asserts that our bound of a flow that meets no other is exact, and theirs in seconds as well but
+/// for the gaps.
+fn agree(tool: &str, (plant, flow): (&Scenario, &Flow), (own, theirs): (Duration, f64)) {
+    let [exact, gaps] = alone(plant, flow);
+    assert_eq!(own, exact, "{}", flow.name);
+    let latest = if tool == PLP { f64::INFINITY } else { (exact + gaps).as_secs_f64() };
+    let range = exact.as_secs_f64() - ROUNDED..=latest + ROUNDED;
+    assert!(range.contains(&theirs), "{tool}: {theirs} s in {range:?}");
 }
