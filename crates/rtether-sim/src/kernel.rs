@@ -48,7 +48,7 @@ use crate::fragments::{FragmentedFlow, Reassembly};
 use crate::layer::LayerState;
 use crate::mechanism::Mechanism;
 use crate::observe::{NoObserver, Observer, PacketInfo};
-use crate::packet::{ARP, GROUP, MIRRORED, Packet, Pool, REVERSE, TAGGED};
+use crate::packet::{ARP, GROUP, MIRRORED, NONE, Packet, Pool, REVERSE, TAGGED};
 use crate::port::{Port, PortRest};
 use crate::publication::Publications;
 use crate::queues::EgressQueues;
@@ -95,8 +95,10 @@ enum Action {
     TcpEnd(u32, u8),
     /// A timer of an RTPS participant is due.
     Party(u32),
-    /// Flows release: place of the first in the order of names.
+    /// A flow releases: flow.
     Release(u32),
+    /// Flows that share a timer release, in the same order: place of the first.
+    ReleaseTogether(u32),
     /// A layer selects among what has come at this time: station. Those at media come here, all
     /// others after the media.
     Select(u32),
@@ -120,10 +122,8 @@ pub struct Simulation {
     events: u64,
     agenda: Agenda,
     actions: Vec<Action>,
-    /// Slot of the event that is handled.
-    event: u32,
-    /// First slot of events that may bring several frames: those before concern one on its way.
-    single_until: u32,
+    /// Slot of the event that is handled, while it may bring more frames; [`NONE`] otherwise.
+    bringing: u32,
     /// First slots of what selects at media, and of all other selections.
     selects_from: [u32; 2],
     /// Flows in the order of their names.
@@ -201,28 +201,47 @@ impl Simulation {
             debug_assert!(time >= self.now, "time runs backwards: {time} after {}", self.now);
             self.now = time;
             self.events += 1;
-            self.event = slot;
             match self.actions[slot as usize] {
+                // One frame on its way, or what has waited: nothing comes after what it hands on.
                 Action::Arrival(port) => self.arrive(port, observer),
                 Action::Stored(port) => self.forward_stored(port, observer),
                 Action::Stack(station, server) => self.complete_service(station, server, observer),
                 Action::Router(switch) => self.complete_routing(switch, observer),
-                Action::Layer(station) => self.layer_timeout(station, observer),
-                Action::Mechanism(number) => self.wake_mechanism(number, observer),
-                Action::Admission => self.wake_admission(observer),
-                Action::Reply(flow) => self.send_due_answer(flow, observer),
-                Action::TcpSender(bulk) => self.wake_sender(bulk, observer),
-                Action::TcpReceiver(bulk) => self.wake_receiver(bulk, observer),
-                Action::TcpEnd(index, end) => self.wake_end(index, end, observer),
-                Action::Party(party) => self.wake_party(party, observer),
-                Action::Release(flow) => self.release(flow, observer),
-                Action::Medium(domain) => self.wake_medium(domain, observer),
-                Action::Access(domain) => self.wake_access(domain, observer),
-                Action::Select(station) => self.select_in_layer(station, observer),
                 Action::Wake(port) => self.wake_port(port, observer),
+                Action::Release(flow) => self.release(flow, slot, observer),
+                action => {
+                    self.bringing = slot;
+                    self.bring(action, observer);
+                    self.bringing = NONE;
+                }
             }
         }
         self.now = self.now.max(until);
+    }
+
+    /// Handles an event that may bring several frames.
+    #[inline]
+    fn bring<O: Observer>(&mut self, action: Action, observer: &mut O) {
+        match action {
+            Action::Medium(domain) => self.wake_medium(domain, observer),
+            Action::Layer(station) => self.layer_timeout(station, observer),
+            Action::Mechanism(number) => self.wake_mechanism(number, observer),
+            Action::Admission => self.wake_admission(observer),
+            Action::Reply(flow) => self.send_due_answer(flow, observer),
+            Action::TcpSender(bulk) => self.wake_sender(bulk, observer),
+            Action::TcpReceiver(bulk) => self.wake_receiver(bulk, observer),
+            Action::TcpEnd(index, end) => self.wake_end(index, end, observer),
+            Action::Party(party) => self.wake_party(party, observer),
+            Action::ReleaseTogether(place) => self.release_together(place, observer),
+            Action::Access(domain) => self.wake_access(domain, observer),
+            Action::Select(station) => self.select_in_layer(station, observer),
+            Action::Arrival(_)
+            | Action::Stored(_)
+            | Action::Stack(..)
+            | Action::Router(_)
+            | Action::Wake(_)
+            | Action::Release(_) => unreachable!("handled by the caller"),
+        }
     }
 
     /// Returns whether more frames may come at this time before ports select, by this event or by
@@ -240,37 +259,47 @@ impl Simulation {
     /// Notes that the event brings nothing after what it now hands on.
     #[inline]
     const fn note_last(&mut self) {
-        self.event = 0;
+        self.bringing = NONE;
     }
 
     #[inline]
     const fn more_comes_before(&self, end: u32) -> bool {
         let (time, slot) = self.agenda.first();
-        let may_bring_more = self.event >= self.single_until && self.event < end;
-        (time <= self.now && slot < end) || may_bring_more || self.is_injecting
+        (time <= self.now && slot < end) || self.bringing < end || self.is_injecting
     }
 
-    /// Releases the frames of a flow; `place` is that in the order of names.
-    fn release<O: Observer>(&mut self, place: u32, observer: &mut O) {
-        let index = self.release_order[place as usize];
-        if self.admission.is_some() && self.waits_for_channel(index, observer) {
-            return;
+    /// Releases the frames of a flow.
+    fn release<O: Observer>(&mut self, index: u32, slot: u32, observer: &mut O) {
+        if self.admission.is_some() {
+            self.bringing = slot;
+            let waits = self.waits_for_channel(index, observer);
+            self.bringing = NONE;
+            if waits {
+                return;
+            }
         }
         let flow = &mut self.flows[index as usize];
-        if flow.together() > 1 {
-            return self.release_together(place, observer);
-        }
         let burst = flow.release(self.now, &mut self.agenda);
         if burst == 1 && flow.sends_one() {
-            self.note_last();
+            self.release_one(index, observer);
+        } else {
+            self.release_burst(index, burst, slot, observer);
         }
+    }
+
+    /// Not inlined, so that a single packet does not pay for it.
+    #[inline(never)]
+    fn release_burst<O: Observer>(&mut self, index: u32, burst: u32, slot: u32, observer: &mut O) {
+        self.bringing = slot;
         for _ in 0..burst {
             self.release_one(index, observer);
         }
+        self.bringing = NONE;
     }
 
-    /// Releases the frames of flows with one timer, in their order. What a frame has caused at this
-    /// time by an earlier timer comes before the next one, as if each flow had its own.
+    /// Releases the frames of flows with one timer, in their order; `place` is that of the first.
+    /// What a frame has caused at this time by an earlier timer comes before the next one, as if each
+    /// flow had its own.
     fn release_together<O: Observer>(&mut self, place: u32, observer: &mut O) {
         let first = self.release_order[place as usize] as usize;
         let flow = &self.flows[first];

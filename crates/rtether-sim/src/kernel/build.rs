@@ -24,7 +24,7 @@ use crate::error::BuildError;
 use crate::flow::{Carrier, FlowState, Parts};
 use crate::fragments::{FragmentedFlow, Reassembly};
 use crate::layer::LayerState;
-use crate::packet::{Pool, frame_octets};
+use crate::packet::{NONE, Pool, frame_octets};
 use crate::port::Owner;
 use crate::publication::Publications;
 use crate::random::{Draw, Purpose};
@@ -133,8 +133,7 @@ impl Simulation {
             events: 0,
             agenda: Agenda::new(0, [0, 0]),
             actions: Vec::new(),
-            event: 0,
-            single_until: 0,
+            bringing: NONE,
             selects_from: [0; 2],
             release_order: Vec::new(),
             is_injecting: false,

@@ -75,6 +75,7 @@ impl Simulation {
     pub(crate) fn release_slot(&self) -> u32 {
         let comes_after = |action: &Action| match action {
             Action::Release(_)
+            | Action::ReleaseTogether(_)
             | Action::Medium(_)
             | Action::Access(_)
             | Action::Select(_)

@@ -92,7 +92,6 @@ impl Simulation {
         self.give_to_media(&ranks, &mut slots)?;
         let last = slots.len()?;
         self.give_to_selections(&ranks, false, &mut slots)?;
-        self.single_until = near;
         self.selects_from = [at_media, last];
         self.agenda = Agenda::new(slots.len()?, [near, last]);
         self.actions = slots.0;
@@ -215,10 +214,13 @@ impl Simulation {
             self.publications.set_slot(index, slots.give(Action::Party(index))?);
         }
         for (place, &index) in (0u32..).zip(&ranks.flow_order) {
-            if self.flows[index as usize].together() > 0 {
-                let slot = slots.give(Action::Release(place))?;
-                self.flows[index as usize].set_slot(slot);
-            }
+            let action = match self.flows[index as usize].together() {
+                0 => continue,
+                1 => Action::Release(index),
+                _ => Action::ReleaseTogether(place),
+            };
+            let slot = slots.give(action)?;
+            self.flows[index as usize].set_slot(slot);
         }
         Ok(())
     }
@@ -262,7 +264,10 @@ impl Simulation {
             (ranks.node(own.node), own.port)
         });
         for index in order {
-            if self.ports[index as usize].attachment().is_some() == at_media {
+            // A medium takes the frames of a single queue as they come.
+            let queues = &self.queues[index as usize];
+            let selects = !at_media || queues.has_choice() || queues.is_asked_when_idle();
+            if selects && self.ports[index as usize].attachment().is_some() == at_media {
                 let slot = slots.give(Action::Wake(index))?;
                 self.ports[index as usize].set_wake_slot(slot);
             }
