@@ -3,6 +3,7 @@
 //! A page whose verb does not exist yet is left out; once it exists, `cargo xtask tidy` and
 //! `cargo xtask test` keep the committed page equal to the output of the command.
 
+mod catalogue;
 mod results;
 
 use std::fs;
@@ -14,10 +15,12 @@ use anyhow::{Context, Result, bail};
 use crate::c_library::{self, HEADER};
 use crate::finding::Finding;
 use crate::repo::Repo;
+use crate::requirements;
 
 const SCHEMA: &str = "docs/reference/scenario.schema.json";
 const CLI: &str = "docs/reference/cli.md";
 const RESULTS: &str = "docs/reference/results.md";
+const CATALOGUE: &str = "docs/catalogue.md";
 /// Width of help texts, so that they do not depend on the terminal.
 const COLUMNS: &str = "100";
 const CLI_HEAD: &str =
@@ -29,9 +32,11 @@ struct Page {
     text: Option<String>,
 }
 
-/// Writes every generated page; the header first, since it needs no build.
+/// Writes every generated page; first those that need no build.
 pub(crate) fn write(repo: &Repo) -> Result<bool> {
-    write_page(repo, header(repo)?)?;
+    for page in unbuilt(repo)? {
+        write_page(repo, page)?;
+    }
     for page in pages(repo, &build(repo)?)? {
         write_page(repo, page)?;
     }
@@ -54,7 +59,7 @@ fn write_page(repo: &Repo, page: Page) -> Result<()> {
 
 /// Compares the committed pages with newly generated ones, of the command in this file.
 pub(crate) fn check(repo: &Repo, command: &Path) -> Result<Vec<Finding>> {
-    let all = pages(repo, command)?.into_iter().chain([header(repo)?]);
+    let all = pages(repo, command)?.into_iter().chain(unbuilt(repo)?);
     let stale = all.filter_map(|page| {
         let message = match (page.text, repo.read(&page.path)) {
             (None, None) => return None,
@@ -67,8 +72,15 @@ pub(crate) fn check(repo: &Repo, command: &Path) -> Result<Vec<Finding>> {
     Ok(stale.collect())
 }
 
-fn header(repo: &Repo) -> Result<Page> {
-    Ok(Page { path: HEADER.to_owned(), text: Some(c_library::header(repo)?) })
+/// Returns the pages that need no build of the command.
+fn unbuilt(repo: &Repo) -> Result<[Page; 2]> {
+    let page = repo.read(CATALOGUE).context("no catalogue")?;
+    let table = repo.read(requirements::FILE).context("no requirements")?;
+    let catalogue = results::between(page, "requirements", &catalogue::section(&table)?)?;
+    Ok([
+        Page { path: HEADER.to_owned(), text: Some(c_library::header(repo)?) },
+        Page { path: CATALOGUE.to_owned(), text: Some(catalogue) },
+    ])
 }
 
 /// Builds the command and returns its file.

@@ -26,6 +26,7 @@ mod profile;
 mod program;
 mod record;
 mod repo;
+mod requirements;
 mod test;
 mod tidy;
 mod upkeep;

@@ -6,20 +6,20 @@ use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 
 /// Returns the page with the table of each schema between its marks.
-pub(super) fn page(mut text: String, schemas: &[(String, Value)]) -> Result<String> {
-    for (name, schema) in schemas {
+pub(super) fn page(text: String, schemas: &[(String, Value)]) -> Result<String> {
+    schemas.iter().try_fold(text, |text, (name, schema)| {
         let format = schema["title"].as_str().context("a schema without a title")?;
-        let (begin, end) = (format!("<!-- generated: {format} -->\n"), mark_of_end(format));
-        let start = text.find(&begin).with_context(|| format!("no place for `{name}`"))?;
-        let start = start + begin.len();
-        let length = text[start..].find(&end).with_context(|| format!("no end of `{name}`"))?;
-        text.replace_range(start..start + length, &section(name, format, schema)?);
-    }
-    Ok(text)
+        between(text, format, &section(name, format, schema)?)
+    })
 }
 
-fn mark_of_end(format: &str) -> String {
-    format!("<!-- end: {format} -->\n")
+/// Returns the text with something new between the marks of `name`.
+pub(super) fn between(mut text: String, name: &str, new: &str) -> Result<String> {
+    let (begin, end) = (format!("<!-- generated: {name} -->\n"), format!("<!-- end: {name} -->\n"));
+    let start = text.find(&begin).with_context(|| format!("no place for `{name}`"))? + begin.len();
+    let length = text[start..].find(&end).with_context(|| format!("no end of `{name}`"))?;
+    text.replace_range(start..start + length, new);
+    Ok(text)
 }
 
 /// Returns what stands between the marks.
