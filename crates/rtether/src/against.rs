@@ -14,15 +14,15 @@ use rtether_model::flow::{Delivery, Flow, Traffic};
 use rtether_model::network::NodeId;
 use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::wire::{Encapsulation, frame_size};
+use rtether_report::document::{self, Document};
+use rtether_report::format::{Part, Render};
+use rtether_report::table::{Screen, Table};
+use rtether_report::text::{plain_line, plural};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::report::document::{self, Document};
-use crate::report::format::{Part, Render};
-use crate::report::table::{Screen, Table};
-use crate::report::text::{plain_line, plural};
 use crate::scenario::Scenario;
-use crate::verdict::Conclusion;
+use crate::words::Conclusion;
 
 pub use page::html;
 

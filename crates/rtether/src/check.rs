@@ -10,15 +10,15 @@ use rtether_model::quantity::Duration;
 use rtether_sim::BuildError;
 
 use crate::adversary::Outcome;
-use crate::assumed::Assumed;
+use crate::bound::assumed::Assumed;
 use crate::bound::{self, Contradiction};
 use crate::help::{Help, help_while};
 use crate::measured::{self, Evidence, thousandths};
-use crate::report::{Checked, Note, Stream};
+use crate::report::{self, Checked, Note, Stream};
 use crate::run::{self, Progress, Results};
 use crate::scenario::{Scenario, Written};
 use crate::verdict::{self, Assessment, Conclusion, Verdict};
-use crate::why::{self, Explainer};
+use crate::why::Explainer;
 
 /// Inputs of a check besides the scenario.
 #[derive(Clone, Debug)]
@@ -117,7 +117,7 @@ fn judge(scenario: &Arc<Scenario>, mut results: Results, options: Options) -> Ch
         be_strict(&mut checked);
     }
     if explains {
-        checked.explained = why::worst_with(&checked, explainer.as_ref());
+        checked.explained = report::worst_with(&checked, explainer.as_ref());
     }
     checked
 }

@@ -7,8 +7,7 @@
 
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::wire::{GAP, MIN_FRAME, occupancy, wire_time};
-
-use crate::report::text::real;
+use rtether_report::text::real;
 
 /// Attempts after which a frame is given up.
 pub const ATTEMPTS_MAX: u32 = 16;

@@ -4,17 +4,17 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use rtether_model::quantity::Duration;
+use rtether_report::document::{self, Document};
+use rtether_report::format::{Part, Render};
+use rtether_report::number::{MaybeNs, Ns};
+use rtether_report::table::{Cell, Screen, Table};
+use rtether_report::text::{plural, time};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::report::Stream;
-use crate::report::document::{self, Document};
-use crate::report::format::{Part, Render};
-use crate::report::table::{Cell, Screen, Table};
-use crate::report::text::{plural, time};
-use crate::verdict::Conclusion;
-use rtether_report::number::{MaybeNs, Ns};
+use crate::words::Conclusion;
 
 /// The documents that can be compared.
 const SCHEMA: &str = "rtether.result/1";

@@ -12,12 +12,12 @@ use rtether_sim::observe::{Datagram, Delivery, Observer, PacketInfo};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::report::document::{self, Document};
-use crate::report::format::{Part, Render};
-use crate::report::table::{Screen, Table};
-use crate::report::text::{plural, time};
 use crate::run::{Progress, simulate_seed};
 use crate::scenario::Scenario;
+use rtether_report::document::{self, Document};
+use rtether_report::format::{Part, Render};
+use rtether_report::table::{Screen, Table};
+use rtether_report::text::{plural, time};
 use rtether_sim::BuildError;
 
 /// Span in which the load of a link is highest.

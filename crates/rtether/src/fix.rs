@@ -9,15 +9,15 @@ mod lines;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
+use rtether_report::document::{self, Document};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::report::Checked;
-use crate::report::document::{self, Document};
 use crate::scenario::{EditJson, Loaded, Scenario, Written};
 pub use crate::scenario::{Fix, Fixed, Made, Which};
-use crate::verdict::Conclusion;
+use crate::words::Conclusion;
 
 /// What became of a scenario.
 #[derive(Debug)]

@@ -16,13 +16,13 @@ use rtether_model::quantity::Duration;
 
 use crate::bound::names::Names;
 use crate::bound::{self, Search, Steps, Trial, condition};
-use crate::report::table::{Cell, Table};
-use crate::report::text::{plural, time};
 use crate::run::Progress;
 use crate::scenario::{Override, Replacement, Scenario, Written};
-use crate::verdict::Standing;
 use crate::why::remedy;
+use crate::words::Standing;
 use choices::Choice;
+use rtether_report::table::{Cell, Table};
+use rtether_report::text::{plural, time};
 
 /// Most changes that are shown.
 const SHOWN: usize = 3;

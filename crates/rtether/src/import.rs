@@ -16,13 +16,13 @@ pub use rtether_import::{
     is_capture, recognize, stamp,
 };
 pub use rtether_model::quantity::Duration;
+use rtether_report::document::{self, Document, Members};
+use rtether_report::format::{Part, Render};
+use rtether_report::table::{Screen, Table};
+use rtether_report::text::{plain_line, plural};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::report::document::{self, Document, Members};
-use crate::report::format::{Part, Render};
-use crate::report::table::{Screen, Table};
-use crate::report::text::{plain_line, plural};
 use crate::scenario::Scenario;
 
 /// Findings that people are shown; files have all.

@@ -24,9 +24,10 @@
 //! `help` (which changes would lower a bound below its deadline, as edits), `fix` (edits that
 //! messages propose, made and checked), `fail` (the check again for every single failure),
 //! `discovery` (what discovery over RTPS takes on each link), `documents` (each kind of JSON with its schema), `export` (the plant for other tools,
-//! or why they cannot express it), `verdict`, `report` (a `Checked` in each format: `verdicts`,
-//! `csv`, `json`, `html`; `gate` has the forms that servers read, `sums` shows requirements over
-//! several flows, `timeline` is a timeline as bars), `bound` (proved bounds with the names of the
+//! or why they cannot express it), `words` (of verdicts, and what each stands for), `verdict`,
+//! `place`, `domain` and `timeline` (what reports show of a plant and of a packet), `report` (a
+//! `Checked` in each format: `verdicts`, `csv`, `json`, `html`; `gate` has the forms that servers
+//! read, `sums` shows requirements over several flows, `worst` explains the worst streams), `bound` (proved bounds with the names of the
 //! scenario, and analyses based on them: admission, what-if, sensitivity; `bound::statistical`, a
 //! model of shared media, and `bound::waits`, one of aperiodic flows at switches), `limit` (the
 //! load at which deadlines still hold, by bisection), `sweep` (studies: many values and seeds of
@@ -45,7 +46,6 @@
 
 pub mod adversary;
 pub mod against;
-pub mod assumed;
 pub mod beneath;
 pub mod bound;
 pub mod check;
@@ -54,27 +54,33 @@ pub mod csma;
 pub mod diff;
 pub mod discovery;
 pub mod documents;
+pub mod domain;
 pub mod export;
 pub mod fail;
 pub mod fix;
 pub mod help;
 pub mod import;
 pub mod limit;
+mod load;
 pub mod measured;
 pub mod meter;
+pub mod place;
 pub mod report;
 pub mod run;
 pub mod stages;
 pub mod stats;
 pub mod sums;
 pub mod sweep;
+pub mod timeline;
 mod touching;
 pub mod trace;
 pub mod verdict;
 pub mod volume;
 pub mod watch;
 pub mod why;
+mod words;
 
+pub use bound::assumed;
 pub use check::check;
 pub use report::Checked;
 pub use rtether_model::characters;

@@ -3,10 +3,10 @@
 use rtether_model::histogram::Histogram;
 pub use rtether_model::quantity::Duration;
 use rtether_model::record::Summary;
+use rtether_report::text::percent;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::report::text::percent;
 use crate::verdict::Assessment;
 
 /// Share of stalled packets from which figures without them are no evidence, as one in this number. The

@@ -2,14 +2,14 @@
 
 use rtether_bounds::{Analysis, Effect};
 use rtether_model::quantity::Duration;
+use rtether_report::number::Ns;
+use rtether_report::table::{Cell, Table};
+use rtether_report::text::plural;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::report::table::{Cell, Table};
-use crate::report::text::plural;
 use crate::scenario::Scenario;
-use crate::verdict::Standing;
-use rtether_report::number::Ns;
+use crate::words::Standing;
 
 /// A sum in one column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use rtether_model::network::{AddressTable, MulticastForwarding, NodeId};
 use rtether_model::route::Routing;
 
 use crate::scenario::{About, Assumption, Limit, Scenario};
-use crate::verdict::Conclusion;
+use crate::words::Conclusion;
 
 /// Returns what stands behind *proved*: ` if 141 assumptions hold`; empty without any.
 pub(crate) fn condition(assumptions: usize) -> String {

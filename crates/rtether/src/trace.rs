@@ -14,11 +14,11 @@ use rtether_model::record::Segment;
 use rtether_model::route::Routing;
 use rtether_model::wire::Encapsulation;
 use rtether_proto::access::Control;
+use rtether_report::text::exact_ns;
 use rtether_sim::observe::{Datagram, Delivery, Observer, PacketInfo};
 use rtether_sim::tcp;
 use rtether_sim::trace::{self, Capture, Destination, FrameDescription, InterfaceId};
 
-use crate::report::text::exact_ns;
 use crate::scenario::Scenario;
 use crate::sheet::Sheet;
 

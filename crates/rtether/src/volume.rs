@@ -6,13 +6,12 @@
 
 use rtether_model::quantity::Bytes;
 use rtether_model::wire::{Encapsulation, frame_size};
+use rtether_report::document::{self, Document};
+use rtether_report::format::{Part, Render};
+use rtether_report::table::{Screen, Table};
+use rtether_report::text::{percent, real};
 use schemars::JsonSchema;
 use serde::Serialize;
-
-use crate::report::document::{self, Document};
-use crate::report::format::{Part, Render};
-use crate::report::table::{Screen, Table};
-use crate::report::text::{percent, real};
 
 /// Rates of links that a volume is compared with, in Mbit/s.
 const LINKS: [u64; 3] = [10, 100, 1000];
@@ -283,11 +282,11 @@ mod tests {
     #[test]
     fn every_form_says_the_same() {
         let shown = Shown::new(Volume::PRINTED).expect("fits a frame");
-        let text = shown.render(crate::report::format::Format::Table, Screen::default());
+        let text = shown.render(rtether_report::format::Format::Table, Screen::default());
         for part in ["138240", "101.7", "1017 %", "102 %", "10 %", "57.5"] {
             assert!(text.contains(part), "{text}");
         }
-        let csv = shown.render(crate::report::format::Format::Csv, Screen::default());
+        let csv = shown.render(rtether_report::format::Format::Csv, Screen::default());
         assert!(csv.starts_with("sent,packets_per_second,packet_bits,rate_bps,of_10_mbps_ratio"));
         let json: serde_json::Value = serde_json::from_str(&shown.json()).expect("JSON");
         assert_eq!(json["volumes"][0]["rate_bps"], 101_744_640);

@@ -5,10 +5,9 @@ use rtether::bound::Bounds;
 use rtether::check::{Options, add_found, check, known};
 use rtether::report::format::{Format, Render};
 use rtether::report::table::{Screen, Table};
-use rtether::report::{Checked, Verdicts, csv, html, json};
+use rtether::report::{self, Checked, Verdicts, csv, html, json};
 use rtether::scenario::{Override, load, load_with};
 use rtether::verdict::assess;
-use rtether::why;
 use rtether_model::quantity::{Bytes, Duration, Instant};
 use rtether_model::record::TransferRecord;
 use rtether_testkit::read_document;
@@ -473,7 +472,7 @@ fn a_check_explains_its_worst_streams() {
     assert!(plain.explained.streams.is_empty());
     let bounds = |checked: &Checked| format!("{:?}", checked.analysis);
     assert_eq!(bounds(&explained), bounds(&plain));
-    let told = why::worst(&plain);
+    let told = report::worst(&plain);
     assert!(!told.streams.is_empty());
     assert_eq!(format!("{:?}", explained.explained), format!("{told:?}"));
 }

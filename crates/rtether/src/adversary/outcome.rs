@@ -1,10 +1,10 @@
 //! What a search over all streams has found, beside the result of a check.
 
 use rtether_model::quantity::Duration;
+use rtether_report::text::plural;
 
 use super::effort::{Effort, Progress, Stage};
 use super::{Found, Hunt, Plant};
-use crate::report::text::plural;
 use crate::scenario::Scenario;
 
 /// How a search over all streams of a scenario went.

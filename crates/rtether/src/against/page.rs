@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use rtether_report::markup::{Markup, element};
+use rtether_report::page::{self, Page, Tone};
+use rtether_report::table::Table;
+use rtether_report::text::plural;
+
 use super::{Against, Deviation, Row, shown};
 use crate::import::Plan;
-use crate::report::markup::{Markup, element};
-use crate::report::page::{self, Page, Tone};
-use crate::report::table::Table;
-use crate::report::text::plural;
 
 const DEVIATIONS_NOTE: &str = "Planned / seen, or one value if both are the same.";
 const FLOWS_NOTE: &str = "All flows of the plan, and all that was seen: planned / seen, or one value if \

@@ -2,20 +2,20 @@
 
 use rtether_bounds::Analysis;
 use rtether_model::quantity::Duration;
+use rtether_report::document::{self, Document};
+use rtether_report::format::{Part, Render};
+use rtether_report::table::{Screen, Table};
+use rtether_report::text::{plural, time};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::compare::{Answer, Comparison, Difference, Side, compare};
 use super::differences::DifferenceJson;
 use super::{IF_DELIVERED, IF_NOTHING_DROPPED, NOT_PROVED, analyze, differences};
-use crate::assumed::{Assumed, AssumedJson};
-use crate::report::document::{self, Document};
-use crate::report::format::{Part, Render};
-use crate::report::table::{Screen, Table};
-use crate::report::text::{plural, time};
+use crate::bound::assumed::{Assumed, AssumedJson};
 use crate::scenario::Scenario;
 use crate::touching::{condition_of, strictly};
-use crate::verdict::Conclusion;
+use crate::words::Conclusion;
 
 /// Whether flows may be added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use super::counts;
 use crate::scenario::Scenario;
 use crate::sums;
 use crate::touching::strictly;
-use crate::verdict::{Conclusion, Standing};
+use crate::words::{Conclusion, Standing};
 
 /// Returns whether every bound, and every sum of bounds, meets its limit; no answer if none exceeds it,
 /// but a flow with a deadline has no bound, or one that is a proof only if nothing is dropped.

@@ -3,11 +3,11 @@
 use rtether_bounds::{Analysis, Condition, Dropper, Effect, Holder, Memory};
 use rtether_model::network::PortId;
 use rtether_model::quantity::Bytes;
+use rtether_report::text::plural;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::names::Names;
-use crate::report::text::plural;
 
 /// Places that are named in a sentence; of more, the number.
 const NAMED: usize = 2;

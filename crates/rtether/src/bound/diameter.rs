@@ -3,19 +3,19 @@
 use rtether_bounds::{Analysis, Diameter, DiameterObstacle, StreamBound};
 use rtether_model::flow::Flow;
 use rtether_model::quantity::Duration;
+use rtether_report::document::{self, Document};
+use rtether_report::format::{Part, Render};
+use rtether_report::number::Ns;
+use rtether_report::table::{Screen, Table};
+use rtether_report::text::{percent, plain_line, time};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::reason;
-use crate::report::document::{self, Document};
-use crate::report::format::{Part, Render};
-use crate::report::place::place_name;
-use crate::report::table::{Screen, Table};
-use crate::report::text::{percent, plain_line, time};
+use crate::place::place_name;
 use crate::scenario::Scenario;
 use crate::touching::strictly;
-use crate::verdict::Conclusion;
-use rtether_report::number::Ns;
+use crate::words::Conclusion;
 
 /// What the diameter of a scenario says, in all formats.
 #[derive(Clone, Debug)]

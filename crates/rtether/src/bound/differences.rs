@@ -1,13 +1,13 @@
 //! Differences as rows and JSON.
 
 use rtether_model::quantity::Duration;
+use rtether_report::number::Ns;
+use rtether_report::table::{Cell, Table};
+use rtether_report::text::{plural, time};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::compare::{Comparison, Difference, Side};
-use crate::report::table::{Cell, Table};
-use crate::report::text::{plural, time};
-use rtether_report::number::Ns;
 
 /// Method used where many analyses are needed at once.
 pub(super) const METHOD: &str = "total-flow";

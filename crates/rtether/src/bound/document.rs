@@ -11,6 +11,8 @@ use rtether_model::partition::LocalDeadlines;
 use rtether_model::quantity::Duration;
 use rtether_model::record::{Place, Segment};
 use rtether_model::route::Routing;
+use rtether_report::document;
+use rtether_report::number::Ns;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -19,12 +21,10 @@ use super::condition::{self, OnlyIf};
 use super::names::{Names, flow_limit};
 use super::ports::{PortUse, StackUse, State, ports, stacks};
 use super::{MODEL, Statistical, reason, statistical, verdict};
-use crate::assumed::{Assumed, AssumedJson};
-use crate::report::document;
+use crate::bound::assumed::{Assumed, AssumedJson};
 use crate::scenario::Scenario;
 use crate::sums::{self, BoundOfSum, SumJson};
-use crate::verdict::Conclusion;
-use rtether_report::number::Ns;
+use crate::words::Conclusion;
 
 /// Proved bounds; `null` where there is no bound or no deadline.
 #[derive(Serialize, JsonSchema)]

@@ -5,6 +5,7 @@
 
 mod admit;
 mod analyze;
+pub mod assumed;
 mod compare;
 mod conclusion;
 pub(crate) mod condition;
@@ -28,7 +29,7 @@ use rtether_bounds::{Bound, Condition, Effect, Reason, StreamBound};
 use rtether_model::network::NodeId;
 pub use rtether_model::quantity::Duration;
 
-use crate::report::place::place_name;
+use crate::place::place_name;
 use crate::scenario::Scenario;
 use names::Names;
 

@@ -7,7 +7,7 @@ use rtether_model::flow::FlowId;
 use rtether_model::network::{NodeId, PortId};
 use rtether_model::record::{Place, Segment};
 
-use crate::report::place::place_name;
+use crate::place::place_name;
 use crate::scenario::Scenario;
 
 /// Node at the other end of every link in use.

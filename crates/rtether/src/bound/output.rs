@@ -6,21 +6,21 @@ use std::io::{self, Write};
 use rtether_bounds::{Analysis, Bound, Condition, PortBound, StreamBound};
 use rtether_model::flow::Flow;
 use rtether_model::quantity::Duration;
+use rtether_report::document;
+use rtether_report::format::{Part, Render};
+use rtether_report::table::{Cell, Screen, Table};
+use rtether_report::text::{percent, plain_line, plural, time};
 
 use super::conclusion::conclusion;
 use super::condition::only_if;
 use super::document::with;
 use super::names::{Names, flow_limit, policer};
 use super::{MODEL, Statistical, counts, reason, responsible, statistical, verdict};
-use crate::assumed;
-use crate::report::document;
-use crate::report::format::{Part, Render};
-use crate::report::table::{Cell, Screen, Table};
-use crate::report::text::{percent, plain_line, plural, time};
+use crate::bound::assumed;
 use crate::scenario::Scenario;
 use crate::sums;
 use crate::touching::condition_of;
-use crate::verdict::Conclusion;
+use crate::words::Conclusion;
 
 /// Converts millionths to a share.
 #[allow(clippy::cast_precision_loss, reason = "for display")]

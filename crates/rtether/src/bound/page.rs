@@ -3,17 +3,17 @@
 use rtether_bounds::{Analysis, Bound, HopBound, PortBound, StackBound, StreamBound};
 use rtether_model::quantity::Duration;
 use rtether_model::record::Segment;
+use rtether_report::chart::{Axis, StackedChart, StackedPart, StackedRow};
+use rtether_report::markup::{Markup, element};
+use rtether_report::page::{self, DataTable, Page, TableCell, Tone, details};
+use rtether_report::text::{count, percent, plural, time};
 
 use super::conclusion::conclusion;
 use super::condition::only_if;
 use super::names::Names;
 use super::output::{share, signed};
 use super::{Judged, MODEL, Statistical, counts, reason, responsible, statistical, verdict};
-use crate::report::chart::{Axis, StackedChart, StackedPart, StackedRow};
-use crate::report::markup::{Markup, element};
-use crate::report::page::{self, DataTable, Page, TableCell, Tone, details};
-use crate::report::place::place_name;
-use crate::report::text::{count, percent, plural, time};
+use crate::place::place_name;
 use crate::scenario::Scenario;
 
 /// Largest number of streams in the table, least slack first.

@@ -1,16 +1,16 @@
 //! Ports and stacks as results in every format.
 
 use rtether_bounds::{Analysis, Holder, Memory};
+use rtether_report::document;
+use rtether_report::format::{Part, Render};
+use rtether_report::table::{Cell, Screen, Table};
+use rtether_report::text::{percent, plural};
 
 use super::conclusion::conclusion;
 use super::condition::{amount, holder};
 use super::document::with;
 use super::names::Names;
 use super::ports::{StackUse, State, ports, stacks};
-use crate::report::document;
-use crate::report::format::{Part, Render};
-use crate::report::table::{Cell, Screen, Table};
-use crate::report::text::{percent, plural};
 use crate::scenario::Scenario;
 
 /// Ports and stacks of a scenario, in all formats.

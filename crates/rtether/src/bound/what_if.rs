@@ -1,6 +1,9 @@
 //! Effect of a change of the scenario on the bounds.
 
 use rtether_bounds::Analysis;
+use rtether_report::document::{self, Document};
+use rtether_report::format::{Part, Render};
+use rtether_report::table::{Screen, Table};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -8,11 +11,8 @@ use super::compare::{Answer, Comparison, compare};
 use super::conclusion::conclusion;
 use super::differences::DifferenceJson;
 use super::{analyze, differences};
-use crate::report::document::{self, Document};
-use crate::report::format::{Part, Render};
-use crate::report::table::{Screen, Table};
 use crate::scenario::{Override, Scenario};
-use crate::verdict::Conclusion;
+use crate::words::Conclusion;
 
 /// Comparison of the bounds of a scenario with those of a changed one.
 #[derive(Clone, Debug)]

@@ -22,7 +22,7 @@ use rtether_sim::BuildError;
 
 use crate::run::{Progress, simulate};
 use crate::scenario::Scenario;
-use crate::verdict::Conclusion;
+use crate::words::Conclusion;
 use virtual_links::with_virtual_links;
 
 pub use fault::{Fault, Faults};

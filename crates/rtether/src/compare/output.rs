@@ -1,16 +1,16 @@
 //! Comparisons in all formats.
 
 use rtether_model::quantity::Duration;
+use rtether_report::document::{self, Document};
+use rtether_report::format::{Part, Render};
+use rtether_report::number::Ns;
+use rtether_report::table::{Cell, Rows, Screen, Table};
+use rtether_report::text::{count, percent, plural, time, wrapped};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Candidate, Comparison, Fault, Row, Stream};
-use crate::report::document::{self, Document};
-use crate::report::format::{Part, Render};
-use crate::report::table::{Cell, Rows, Screen, Table};
-use crate::report::text::{count, percent, plural, time, wrapped};
-use crate::verdict::Conclusion;
-use rtether_report::number::Ns;
+use crate::words::Conclusion;
 
 /// A comparison with a row for each stream under each scheme.
 #[derive(Clone, Copy, Debug)]

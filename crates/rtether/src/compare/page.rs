@@ -1,16 +1,16 @@
 //! A comparison as one self-contained page.
 
 use rtether_model::quantity::Duration;
+use rtether_report::bars::{self, Bar, Part};
+use rtether_report::chart::{Axis, Rule, RuleKind, Tail, TailChart};
+use rtether_report::markup::{Markup, element};
+use rtether_report::page::{self, Page, Tone};
+use rtether_report::table::Table;
+use rtether_report::text::{percent, time};
 
 use super::output::megabits;
 use super::{Comparison, Fault, Row};
-use crate::report::bars::{self, Bar, Part};
-use crate::report::chart::{Axis, Rule, RuleKind, Tail, TailChart};
-use crate::report::markup::{Markup, element};
-use crate::report::page::{self, Page, Tone};
-use crate::report::table::Table;
-use crate::report::text::{percent, time};
-use crate::verdict::Conclusion;
+use crate::words::Conclusion;
 
 /// Schemes that keep their distributions apart in one chart.
 const CURVES: usize = 8;

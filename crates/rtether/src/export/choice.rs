@@ -2,9 +2,9 @@
 
 use rtether_model::flow::Flow;
 use rtether_model::network::{EndStation, NodeKind, Stack};
+use rtether_report::text::few;
 
 use super::Reasons;
-use crate::report::text::few;
 use crate::scenario::{About, Assumption, Requirement, Scenario};
 
 /// What is left out of a plant. What is left out is said, since results of the tool are then those

@@ -14,9 +14,9 @@ use rtether_model::network::{
 };
 use rtether_model::quantity::Duration;
 use rtether_model::wire::Encapsulation;
+use rtether_report::text::few;
 
 use super::{Exported, Reasons};
-use crate::report::text::few;
 use crate::scenario::Scenario;
 
 /// Port of the first flow.

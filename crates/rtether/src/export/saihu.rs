@@ -26,12 +26,12 @@ use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::route::{Hop, Routing};
 
 use rtether_model::wire::{Frames, TAG, wire_size};
+use rtether_report::number::ns;
+use rtether_report::text::few;
 use serde_json::{Value, json};
 
 use super::{Exported, Reasons};
-use crate::report::text::few;
 use crate::scenario::Scenario;
-use rtether_report::number::ns;
 
 /// Writes the file.
 pub(super) fn export(scenario: &Scenario) -> Result<Exported, Reasons> {

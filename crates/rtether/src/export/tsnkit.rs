@@ -21,9 +21,9 @@ use rtether_model::flow::{Delivery, Flow, Traffic};
 use rtether_model::network::{Duplex, EndStation, Link, NodeId, NodeKind, Stack};
 use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::wire::{Frames, TAG, wire_size};
+use rtether_report::text::few;
 
 use super::{Exported, Reasons};
-use crate::report::text::few;
 use crate::scenario::Scenario;
 
 /// Rates that tsnkit takes, in gigabits per second.

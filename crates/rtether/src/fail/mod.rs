@@ -17,7 +17,7 @@ use crate::diff::{Change, Side};
 use crate::report::Checked;
 use crate::run::{self, Progress};
 use crate::scenario::Scenario;
-use crate::verdict::{Conclusion, Standing, Verdict};
+use crate::words::{Conclusion, Standing, Verdict};
 pub(crate) use output::FailuresJson;
 pub use plant::{Damaged, Element, Which, whole, without};
 pub use recovery::{Interrupted, interrupted};

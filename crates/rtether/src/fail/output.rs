@@ -1,15 +1,15 @@
 //! Failures in all formats.
 
+use rtether_report::document::{self, Document};
+use rtether_report::format::{Part, Render};
+use rtether_report::number::Ns;
+use rtether_report::table::{Cell, Screen, Table};
+use rtether_report::text::{plain_line, plural, time, wrapped};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Basis, Failures, Interrupted, Row, Worst};
-use crate::report::document::{self, Document};
-use crate::report::format::{Part, Render};
-use crate::report::table::{Cell, Screen, Table};
-use crate::report::text::{plain_line, plural, time, wrapped};
-use crate::verdict::Conclusion;
-use rtether_report::number::Ns;
+use crate::words::Conclusion;
 
 /// What every single failure does.
 #[derive(Serialize, JsonSchema)]

@@ -12,7 +12,7 @@ use rtether_model::wire::MAX_FRAME;
 
 use super::smallest_deadline;
 use crate::csma::{ATTEMPTS_MAX, Ranges};
-use crate::report::domain::{Attempts, Domain};
+use crate::domain::{Attempts, Domain};
 use crate::scenario::Scenario;
 
 /// Result of the standard for one collision domain and its tightest deadline.

@@ -17,7 +17,6 @@
 //! 002 Kweon 1 and 2 (catalogue 3a, W4).
 
 mod access;
-pub(crate) mod load;
 mod output;
 mod search;
 mod split;
@@ -31,9 +30,10 @@ pub(crate) use output::LimitJson;
 pub use output::{Answer, html, summary};
 pub use split::{DEPTH, Share, Station};
 
+use crate::load;
 use crate::run::Progress;
 use crate::scenario::{Requirement, Scenario};
-use crate::verdict::Conclusion;
+use crate::words::Conclusion;
 
 /// Parameters of the search.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,20 +4,20 @@ mod page;
 
 use rtether_model::flow::FlowId;
 use rtether_model::quantity::BitRate;
+use rtether_report::document::{self, Document};
+use rtether_report::format::{Part, Render};
+use rtether_report::number::Ns;
+use rtether_report::table::{Cell, Screen, Table};
+use rtether_report::text::{percent, plain_line, plural};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::load::rounded;
 use super::{Access, DEPTH, End, Limit, Share, Station, Trial};
-use crate::report::document::{self, Document};
-use crate::report::domain::Attempts;
-use crate::report::format::{Part, Render};
-use crate::report::table::{Cell, Screen, Table};
-use crate::report::text::{percent, plain_line, plural};
+use crate::domain::Attempts;
+use crate::load::rounded;
 use crate::scenario::Scenario;
-use crate::verdict::Conclusion;
+use crate::words::Conclusion;
 pub use page::html;
-use rtether_report::number::Ns;
 
 /// Largest number of flows named in a sentence.
 const NAMED: usize = 4;

@@ -4,10 +4,11 @@ use rtether_model::flow::FlowId;
 use rtether_model::network::LinkId;
 use rtether_model::quantity::Duration;
 use rtether_model::record::{Record, Summary};
+use rtether_report::text::real;
 
-use super::{End, LimitError, Misses, Question, Stage, Trial, TrialVerdict, load};
-use crate::report::domain::Domain;
-use crate::report::text::real;
+use super::{End, LimitError, Misses, Question, Stage, Trial, TrialVerdict};
+use crate::domain::Domain;
+use crate::load;
 use crate::run::{self, Progress};
 use crate::scenario::Scenario;
 use crate::stats::interval::Sample;

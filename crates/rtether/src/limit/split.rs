@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use rtether_model::flow::FlowId;
 use rtether_model::network::NodeId;
 use rtether_model::quantity::{Bytes, Duration};
+use rtether_report::text::{real, real_len};
 
-use super::load::{self, Offer, rounded};
-use crate::report::text::{real, real_len};
+use crate::load::{self, Offer, rounded};
 use crate::scenario::Scenario;
 
 /// Depth of the credit bucket, CBD, for which periods are given.

@@ -3,17 +3,17 @@
 use std::fmt::Write;
 
 use rtether_model::quantity::Duration;
+use rtether_report::document::{self, Document, Members};
+use rtether_report::format::{Part, Render};
+use rtether_report::table::{Rows, Screen, Table};
+use rtether_report::text::{plural, time};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
     Counters, INTERRUPTED, Measurement, Misses, Outlier, Settling, Statistics, Subject, split,
 };
-use crate::report::document::{self, Document, Members};
-use crate::report::format::{Part, Render};
-use crate::report::table::{Rows, Screen, Table};
-use crate::report::text::{plural, time};
-use crate::verdict::Conclusion;
+use crate::words::Conclusion;
 
 /// Most outliers in a table.
 const SHOWN: usize = 10;

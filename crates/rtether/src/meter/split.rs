@@ -3,14 +3,14 @@
 use std::fmt::Write;
 
 use rtether_model::quantity::Duration;
+use rtether_report::document::Members;
+use rtether_report::format::Part;
+use rtether_report::table::Table;
+use rtether_report::text::{plural, time};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Clocks, Decomposition, Measurement, Stall, Statistics, Valentim};
-use crate::report::document::Members;
-use crate::report::format::Part;
-use crate::report::table::Table;
-use crate::report::text::{plural, time};
 
 /// Appends parts, one-way delays and the split by Valentim's method.
 pub(super) fn append(measurement: &Measurement, all: &mut Vec<Part>) {

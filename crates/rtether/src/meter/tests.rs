@@ -1,7 +1,7 @@
-use crate::report::format::{Format, Render};
-use crate::report::table::Screen;
 use rtether_model::quantity::{Duration, Instant};
 use rtether_proto::probe::{Counters, Event, Sample};
+use rtether_report::format::{Format, Render};
+use rtether_report::table::Screen;
 
 use super::*;
 

@@ -12,16 +12,16 @@ use rtether_model::route::{Hop, Routing};
 use rtether_bounds::Analysis;
 
 pub use super::counts::Counts;
-use super::domain::Domain;
-use super::place::Peers;
-use super::timeline::Explained;
 use crate::adversary::{Found, Search, Varied};
-use crate::assumed::Assumed;
 use crate::bound::Statistical;
+use crate::bound::assumed::Assumed;
+use crate::domain::Domain;
 use crate::help::Help;
 use crate::measured::{Distribution, Measurement};
+use crate::place::Peers;
 use crate::run::{Confidence, Results};
 use crate::scenario::Scenario;
+use crate::timeline::Explained;
 use crate::verdict::{Assessment, Column, Conclusion, Standing, Verdict};
 
 /// Result of a check, and input of every report: results, bounds, measurements and verdicts.
@@ -51,7 +51,7 @@ pub struct Checked {
     pub assumed: Assumed,
     /// What would help the stream that failed worst.
     pub help: Option<Help>,
-    /// The worst streams explained, for the page; `crate::why::worst` tells them.
+    /// The worst streams explained, for the page; [`worst`](super::worst()) tells them.
     pub explained: Explained,
     /// Those of the network that it was created with.
     peers: Peers,

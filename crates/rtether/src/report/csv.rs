@@ -9,7 +9,7 @@ use rtether_model::admission::Refusal;
 use rtether_model::quantity::{Duration, Instant};
 use rtether_model::record::Segment;
 
-use crate::verdict::{Column as Blamed, Standing};
+use crate::words::{Column as Blamed, Standing};
 
 use super::checked::{Checked, Stream};
 use super::json::{segment_key, throughput};

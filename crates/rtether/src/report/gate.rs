@@ -14,7 +14,7 @@ use super::sums::Summed;
 use super::text::time;
 use crate::scenario::render::position;
 use crate::scenario::{Loaded, Replacement, Severity, Source, Span, codes};
-use crate::verdict::{Column, Conclusion, Verdict};
+use crate::words::{Column, Conclusion, Verdict};
 
 /// A mistake, or a requirement that does not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -23,10 +23,10 @@
 use rtether_model::histogram::Histogram;
 use rtether_model::quantity::Duration;
 use rtether_model::record::StreamRecord;
+use rtether_report::text::{real, real_len};
 
 use super::unit::{Kind, Spread, Unit, ps};
 use super::{Interval, Needs, TAIL, student_quantile};
-use crate::report::text::{real, real_len};
 
 /// Fewest units that tell a spread: runs are independent of each other; batches nearly.
 const LEAST_RUNS: usize = 4;

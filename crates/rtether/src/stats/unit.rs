@@ -3,9 +3,9 @@
 use rtether_model::flow::{Flow, Phase, Traffic};
 use rtether_model::quantity::Duration;
 use rtether_model::record::{StreamRecord, Tally};
+use rtether_report::text::real;
 use rtether_sim::Simulation;
 
-use crate::report::text::real;
 use crate::scenario::Scenario;
 
 /// Batches of one run.

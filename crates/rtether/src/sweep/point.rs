@@ -4,6 +4,8 @@ use md5::{Digest, Md5};
 use rtether_model::histogram::Histogram;
 use rtether_model::quantity::Duration;
 use rtether_model::record::Summary;
+use rtether_report::document::{self, Document, Members};
+use rtether_report::number::Ns;
 use rtether_scenario::{Loaded, Override, Written, render};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,9 +15,7 @@ use super::study::{Grouping, Sampling, Study};
 use crate::check::{self, Options};
 use crate::report::Checked;
 use crate::run::{self, Progress};
-use crate::verdict::Conclusion;
-use rtether_report::document::{self, Document, Members};
-use rtether_report::number::Ns;
+use crate::words::Conclusion;
 
 /// A point of a study.
 #[derive(Clone, Debug, PartialEq, Eq)]

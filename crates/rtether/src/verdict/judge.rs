@@ -257,7 +257,7 @@ impl<'a> Judge<'a> {
             Some(_) => Judged::Other,
             None => Judged::NoLimit,
         };
-        let seen = Standing::seen(self.seen, self.stream, judged);
+        let seen = super::seen(self.seen, self.stream, judged);
         let is_measured = self.column == Column::Measured;
         let is_within = |limit: Option<Duration>| {
             let both = known.zip(limit);

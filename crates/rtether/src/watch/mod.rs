@@ -19,7 +19,6 @@ use serde::Serialize;
 
 use crate::against::{self, Deviation, Row, Times, Way, against};
 use crate::import::{Learner, Lesson, Options, Sight, StreamKey};
-use crate::report::text::{few, plain_line};
 use crate::scenario::{self, Scenario};
 
 mod grid;
@@ -29,6 +28,7 @@ mod output;
 use monitor::{Monitor, Note};
 pub(crate) use output::WatchJson;
 pub use output::{Outcome, metrics};
+use rtether_report::text::{few, plain_line};
 
 /// Most streams that are not in the plan; the one not seen for longest is forgotten.
 const MAX_STRANGERS: usize = 1_000;

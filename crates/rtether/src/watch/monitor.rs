@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use rtether_model::quantity::Duration;
+use rtether_report::text::{plural, time};
 
 use super::grid::{Fault, Grid};
 use crate::against::{Deviation, Times, Way};
 use crate::import::Sight;
-use crate::report::text::{plural, time};
 
 /// Longest burst that is looked at.
 const MAX_BURST: u32 = 64;

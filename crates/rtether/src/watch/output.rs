@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use rtether_report::document::{self, Document, Members};
+use rtether_report::format::{Part, Render};
+use rtether_report::table::{Screen, Table};
+use rtether_report::text::{plain_line, plural};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Counts, Watch};
 use crate::against::Deviation;
-use crate::report::document::{self, Document, Members};
-use crate::report::format::{Part, Render};
-use crate::report::table::{Screen, Table};
-use crate::report::text::{plain_line, plural};
-use crate::verdict::Conclusion;
+use crate::words::Conclusion;
 
 /// How a flow stands.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,10 +2,10 @@
 
 use rtether_bounds::ShareCause;
 use rtether_model::quantity::Instant;
+use rtether_report::text::time;
 
 use super::{Cause, Wait, Why, WhyBound};
-use crate::report::text::time;
-use crate::report::timeline::{Bar, Bars, Dark, Kind};
+use crate::timeline::{Bar, Bars, Dark, Kind};
 
 impl Why<'_> {
     /// Returns the timeline as bars.

@@ -19,7 +19,7 @@ use super::Stream;
 use crate::adversary::{self, Found, Plant, Target};
 use crate::bound::names::Names;
 use crate::bound::{Pool, condition};
-use crate::report::place::place_name;
+use crate::place::place_name;
 use crate::run::Progress;
 use crate::scenario::Scenario;
 pub(crate) use advice::remedy;

@@ -2,11 +2,11 @@
 
 use rtether_model::network::NodeId;
 use rtether_model::quantity::Instant;
+use rtether_report::text::time;
 use rtether_sim::BuildError;
 use rtether_sim::observe::{Delivery, DropReason, Observer, PacketInfo};
 
 use super::Stream;
-use crate::report::text::time;
 use crate::run::{self, Progress};
 use crate::scenario::Scenario;
 

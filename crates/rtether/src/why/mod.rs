@@ -9,11 +9,11 @@ mod bound;
 mod fate;
 mod picture;
 mod text;
-mod worst;
 
 use rtether_model::flow::FlowId;
 use rtether_model::network::NodeId;
 use rtether_model::quantity::{Duration, Instant};
+use rtether_report::document::Document;
 use rtether_sim::BuildError;
 use rtether_sim::observe::{Delivery, Observer, PacketInfo};
 use rtether_sim::timeline::Trails;
@@ -24,12 +24,10 @@ use serde::Serialize;
 pub(crate) use bound::remedy;
 pub use bound::{Explainer, Hop, OnlyIf, Parts, WhyBound};
 pub use fate::{Fate, fate};
-pub use worst::{worst, worst_with};
 
 use bound::BoundJson;
 use text::PacketJson;
 
-use crate::report::document::Document;
 use crate::run::{self, Progress};
 use crate::scenario::Scenario;
 

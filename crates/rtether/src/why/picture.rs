@@ -1,11 +1,11 @@
 //! Timelines as drawings: a row for each part, over time.
 
 use rtether_model::quantity::Duration;
+use rtether_report::markup::{Element, Markup, element};
+use rtether_report::text::{percent, share, shorten, time};
 
 use super::{Why, WhyBound};
-use crate::report::markup::{Element, Markup, element};
-use crate::report::text::{percent, share, shorten, time};
-use crate::report::timeline::{Bar, Bars, Kind};
+use crate::timeline::{Bar, Bars, Kind};
 
 const WIDTH: f64 = 960.0;
 const NAMES: f64 = 300.0;

@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use rtether_model::network::NodeId;
 use rtether_model::quantity::Duration;
 use rtether_model::record::{Place, Segment};
+use rtether_report::document;
+use rtether_report::format::{Part as Piece, Render};
+use rtether_report::number::Ns;
+use rtether_report::table::{Screen, Table};
+use rtether_report::text::{percent, plural, share, time};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Part, Wait, Why, WhyJson};
-use crate::report::document;
-use crate::report::format::{Part as Piece, Render};
-use crate::report::place::place_name;
-use crate::report::table::{Screen, Table};
-use crate::report::text::{percent, plural, share, time};
-use rtether_report::number::Ns;
+use crate::place::place_name;
 
 /// Waits in a part from which on the table for people has a line per flow, not per frame.
 const MANY: usize = 8;
@@ -266,7 +266,7 @@ impl Why<'_> {
     }
 
     /// Returns the first lines for people.
-    pub(super) fn headline(&self) -> String {
+    pub(crate) fn headline(&self) -> String {
         let timeline = &self.timeline;
         let flow = &self.scenario.flows[self.stream.flow.index()];
         let deadline = flow.deadline.map_or_else(String::new, |deadline| {

@@ -1,10 +1,9 @@
 //! Timelines on a click: the worst packet and the bound of a stream, below its row.
 
 use rtether::check::{Options, check};
-use rtether::report::timeline::Bars;
-use rtether::report::{Checked, html};
+use rtether::report::{self, Checked, html};
 use rtether::scenario::{Override, load_with};
-use rtether::why;
+use rtether::timeline::Bars;
 use rtether_model::network::{NodeKind, Stack};
 
 use crate::screenshot::browser::{Screen, Tab, find, keep};
@@ -16,7 +15,7 @@ fn substation() -> Checked {
     let short = [Override::new("--set", "run.for", "1 s"), Override::new("--set", "accept", "[]")];
     let scenario = load_with("substation.yaml", text, &short).scenario.unwrap();
     let mut checked = check(&scenario, Options::default()).unwrap();
-    checked.explained = why::worst(&checked);
+    checked.explained = report::worst(&checked);
     checked
 }
 
@@ -110,7 +109,7 @@ fn the_page_of_six_thousand_streams_stays_small() {
     checked = checked.with_analysis(analysis);
     // As after a run that takes long to repeat.
     checked.results.record.events = 1 << 40;
-    checked.explained = why::worst(&checked);
+    checked.explained = report::worst(&checked);
     let note = &checked.explained.note;
     assert!(note.ends_with("so only bounds are here."), "{note}");
     assert_eq!(checked.explained.streams.len(), 24);

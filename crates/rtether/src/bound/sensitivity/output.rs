@@ -1,17 +1,17 @@
 //! The trials in all formats.
 
 use rtether_model::quantity::Duration;
+use rtether_report::document::{self, Document};
+use rtether_report::format::{Part, Render};
+use rtether_report::number::Ns;
+use rtether_report::table::{Cell, Screen, Table};
+use rtether_report::text::{plural, time};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Sensitivity, Trial};
 use crate::bound::differences::{METHOD, METHOD_NOTE};
-use crate::report::document::{self, Document};
-use crate::report::format::{Part, Render};
-use crate::report::table::{Cell, Screen, Table};
-use crate::report::text::{plural, time};
 use crate::scenario::Override;
-use rtether_report::number::Ns;
 
 /// Number of trials shown in a table; the others are counted.
 const SHOWN: usize = 20;

@@ -31,11 +31,11 @@ use rtether_model::network::{Backoff, Network, PortId};
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::route::Routing;
 use rtether_model::wire::{self, FCS, HEADER, MAX_FRAME_PAYLOAD, MIN_FRAME, TAG};
+use rtether_report::text::real;
 
 use super::way::{self, Access};
 use crate::csma::{ATTEMPTS_MAX, Ranges, slot_time};
-use crate::limit::load::{self, Offer};
-use crate::report::text::real;
+use crate::load::{self, Offer};
 use crate::scenario::{Domains, Scenario};
 
 /// Largest number of rounds towards the fixed point; near it, each round changes E by less than the

@@ -16,6 +16,8 @@
 //! Hluchyj and S. Morgan, IEEE Transactions on Communications 35(12), 1987, for the queue in slots;
 //! G. J. Franx, Operations Research Letters 29(5), 2001, for M/D/1.
 
+use rtether_report::text::real_len;
+
 mod chain;
 mod output;
 mod queue;
@@ -30,7 +32,6 @@ use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::route::{Hop, Routing};
 use rtether_model::wire;
 
-use crate::report::text::real_len;
 use crate::scenario::Scenario;
 pub(crate) use output::WaitsJson;
 use queue::{Random, Slotted, quantile};

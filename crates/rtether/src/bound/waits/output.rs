@@ -1,15 +1,15 @@
 //! Waits in all formats.
 
+use rtether_report::document::{self, Document};
+use rtether_report::format::{Part, Render};
+use rtether_report::number::Ns;
+use rtether_report::table::{Cell, Screen, Table};
+use rtether_report::text::{percent, time};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{MODEL, Model, PortWaits, Waits};
 use crate::bound::names::Names;
-use crate::report::document::{self, Document};
-use crate::report::format::{Part, Render};
-use crate::report::table::{Cell, Screen, Table};
-use crate::report::text::{percent, time};
-use rtether_report::number::Ns;
 
 /// Probability whose wait has a column of its own.
 const RARE: f64 = 1e-6;

@@ -15,7 +15,6 @@ use rtether_model::quantity::BitRate;
 use rtether_model::route::Routing;
 
 use super::{Exported, Reasons};
-use crate::report::text::few;
 use crate::scenario::Scenario;
 
 mod frames;
@@ -25,6 +24,7 @@ mod station;
 mod switch;
 
 use frames::Longest;
+use rtether_report::text::few;
 
 /// Writes a script for each host.
 pub(super) fn export(scenario: &Scenario) -> Result<Exported, Reasons> {

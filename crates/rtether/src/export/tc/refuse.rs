@@ -7,9 +7,9 @@ use rtether_model::flow::Flow;
 use rtether_model::network::{
     EndStation, Feature, ForwardingMode, NodeKind, Pcp, Redundancy, Switch,
 };
+use rtether_report::text::few;
 
 use super::port::can_say;
-use crate::report::text::few;
 use crate::scenario::Scenario;
 
 /// A kind of node or port, and why it has no setting.

@@ -1,15 +1,16 @@
 //! The limit as one self-contained page.
 
+use rtether_report::chart::{Axis, LineChart, Rule, RuleKind, Series, Style};
+use rtether_report::markup::{Markup, element};
+use rtether_report::page::{self, Page, Tone};
+use rtether_report::text::real;
+
 use super::{
     DEPTH, Limit, access_words, by_load, exact_percent, flow_names, loads, rate, sentence, stations,
 };
 use crate::limit::TrialVerdict;
-use crate::report::chart::{Axis, LineChart, Rule, RuleKind, Series, Style};
-use crate::report::markup::{Markup, element};
-use crate::report::page::{self, Page, Tone};
-use crate::report::text::real;
 use crate::scenario::Scenario;
-use crate::verdict::Conclusion;
+use crate::words::Conclusion;
 
 /// Returns the page.
 pub fn html(scenario: &Scenario, limit: &Limit) -> String {

@@ -3,9 +3,9 @@
 use rtether_model::record::{AccessRecord, LayerRecord};
 
 use super::super::checked::Checked;
-use super::super::domain::Domain;
 use super::super::json::{bulk_wait, mean_wait};
 use super::super::table::{Rows, Table};
+use crate::domain::Domain;
 
 /// Adds the counters of a port's access to a shared medium, empty for one that is not on any.
 pub(super) fn access<T>(rows: Rows<T>, of: fn(&T) -> Option<AccessRecord>) -> Rows<T> {
@@ -41,7 +41,7 @@ pub fn media(checked: &Checked) -> Table {
         .file("carried_ns", |domain| domain.record.carried)
         .file("wasted_ns", |domain| domain.record.wasted)
         .file("sent_frames", Domain::sent)
-        .file("collisions_per_sent_ratio", super::super::domain::Domain::collisions_per_frame)
+        .file("collisions_per_sent_ratio", crate::domain::Domain::collisions_per_frame)
         .file("fairness_frames_ratio", Domain::fairness_frames)
         .file("fairness_octets_ratio", Domain::fairness_octets);
     let rows = access(rows, |domain| {

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::super::checked::Checked;
 use super::super::markup::{Markup, element};
 use super::super::text::{share, time};
-use super::super::timeline::{Bars, Dark, Kind};
+use crate::timeline::{Bars, Dark, Kind};
 
 /// Most waits of a part that are told apart.
 const MOST_WAITS: usize = 12;

@@ -4,7 +4,7 @@ use rtether_model::quantity::Duration;
 
 use super::super::page::TableCell;
 use super::super::text::count;
-use crate::verdict::Standing;
+use crate::words::Standing;
 
 /// Returns the class and the words of a standing, with a sign. Only a proof gets a check mark.
 pub(super) fn mark(standing: Standing) -> (&'static str, String) {

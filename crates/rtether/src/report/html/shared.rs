@@ -5,7 +5,6 @@ use rtether_model::record::ClassRecord;
 
 use super::super::chart::{Axis, Column, ColumnChart};
 use super::super::checked::Checked;
-use super::super::domain::Domain;
 use super::super::json::{bulk_wait, mean_wait};
 use super::super::markup::Markup;
 use super::super::page::{TableCell, wide_grid};
@@ -13,6 +12,7 @@ use super::super::text::{count, share};
 use super::cells::time_cell;
 use super::plant::{load_cell, number, table};
 use super::subtitle;
+use crate::domain::Domain;
 
 /// Most collision domains with a chart of attempts.
 const MOST_CHARTS: usize = 6;

@@ -10,7 +10,7 @@ use super::super::checked::Checked;
 use super::super::markup::{Element, Markup, element};
 use super::super::topology::{self, Drawing, Folded, Highlight, Mark};
 use super::{MOST_ROWS, is_small, verdicts};
-use crate::verdict::Standing;
+use crate::words::Standing;
 
 /// Networks with more nodes are folded.
 const FOLD_FROM: usize = 60;

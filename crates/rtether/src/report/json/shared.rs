@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::super::checked::Checked;
-use super::super::domain::{Attempts, Domain};
+use crate::domain::{Attempts, Domain};
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct MediumJson<'a> {

@@ -8,7 +8,7 @@ use super::super::checked::{Checked, Stream};
 use super::super::text::{self, percent, time, time_or_dash};
 use super::plain;
 use crate::measured::{Measurement, WithStalls};
-use crate::verdict::{Column, Standing};
+use crate::words::{Column, Standing};
 
 /// The only standing shown as two words.
 pub(super) const NOT_PROVED: &str = "not proved";

@@ -5,12 +5,12 @@ use std::cmp::Reverse;
 use rtether_model::record::ClassRecord;
 
 use super::super::checked::Checked;
-use super::super::domain::Domain;
 use super::super::format::Part;
 use super::super::json::{bulk_wait, mean_wait};
 use super::super::table::Table;
 use super::super::text::{percent, plural, share};
 use super::plain;
+use crate::domain::Domain;
 
 /// Most rows of a table; the files have all rows.
 const MOST_ROWS: usize = 12;

@@ -7,6 +7,11 @@ use rtether_bounds::Share;
 use rtether_model::flow::FlowId;
 use rtether_model::quantity::Duration;
 use rtether_model::record::Segment;
+use rtether_report::document;
+use rtether_report::format::{Part as Piece, Render};
+use rtether_report::number::Ns;
+use rtether_report::table::{Screen, Table};
+use rtether_report::text::{percent, plural, share, time};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -14,13 +19,8 @@ use super::advice::{loses, remedy};
 use super::{Hop, Parts, WhyBound};
 use crate::bound::condition::OnlyIf;
 use crate::bound::reason;
-use crate::report::document;
-use crate::report::format::{Part as Piece, Render};
-use crate::report::table::{Screen, Table};
-use crate::report::text::{percent, plural, share, time};
 use crate::scenario::Override;
 use crate::why::WhyJson;
-use rtether_report::number::Ns;
 
 /// A line of the table: a part, or a wait in it, or what the waits leave uncovered.
 struct Row<'a> {
@@ -161,7 +161,7 @@ impl WhyBound<'_> {
     }
 
     /// Returns the first lines for people.
-    pub(in crate::why) fn headline(&self) -> String {
+    pub(crate) fn headline(&self) -> String {
         let name = self.stream_name();
         match &self.found {
             Ok(parts) => format!(

@@ -7,14 +7,14 @@ use std::fmt::Write as _;
 
 use rtether_model::network::{NodeId, PortId};
 use rtether_model::quantity::Instant;
+use rtether_report::text::{count, plural};
 use rtether_sim::observe::{Delivery, DropReason, Observer, PacketInfo, Service};
 use rtether_sim::timeline::Trails;
 
-use super::{Explainer, Stream, Why};
-use crate::report::Checked;
-use crate::report::text::{count, plural};
-use crate::report::timeline::{Bars, Explained, ExplainedStream};
+use super::Checked;
 use crate::run::{self, Progress};
+use crate::timeline::{Bars, Explained, ExplainedStream};
+use crate::why::{Explainer, Stream, Why};
 
 /// Most streams that are explained.
 const STREAMS: usize = 24;

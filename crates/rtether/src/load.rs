@@ -4,8 +4,8 @@ use rtether_model::flow::{Delivery, Flow, FlowId, Traffic};
 use rtether_model::network::NodeId;
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::wire::{self, Frames};
+use rtether_report::text::{real, real_len};
 
-use crate::report::text::{real, real_len};
 use crate::scenario::Scenario;
 
 /// Mean load that one flow puts on one station.

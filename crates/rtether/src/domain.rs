@@ -2,10 +2,9 @@
 
 use rtether_model::network::{LinkId, Network, NodeId};
 use rtether_model::record::{AccessRecord, MediumRecord, PortRecord, Record};
+use rtether_report::text::{real, real_len};
 use schemars::JsonSchema;
 use serde::Serialize;
-
-use super::text::{real, real_len};
 
 /// One collision domain.
 #[derive(Clone, Debug)]
