@@ -39,6 +39,56 @@ pub struct Police {
     pub exceed: Exceed,
 }
 
+/// Why a rule stops a frame that it matches, or demotes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cause {
+    /// It exceeds the limit of the policer.
+    Exceeded,
+}
+
+impl Cause {
+    /// All of them, in order.
+    pub const ALL: [Self; 1] = [Self::Exceeded];
+}
+
+impl IngressRule {
+    /// Returns whether frames that it stops for this cause are dropped.
+    pub fn drops(&self, cause: Cause) -> bool {
+        match cause {
+            Cause::Exceeded => self.police.is_some_and(|police| police.exceed == Exceed::Drop),
+        }
+    }
+}
+
+/// Frames that a rule decided on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RuleCounts {
+    /// All of them.
+    pub matched: u64,
+    /// Those of them that it stopped or demoted, by cause.
+    causes: [u64; Cause::ALL.len()],
+}
+
+impl RuleCounts {
+    /// Counts a frame that it stopped or demoted.
+    pub const fn note(&mut self, cause: Cause) {
+        self.causes[cause as usize] += 1;
+    }
+
+    /// Returns how many frames it stopped or demoted for this cause.
+    pub const fn of(&self, cause: Cause) -> u64 {
+        self.causes[cause as usize]
+    }
+
+    /// Adds the frames of another run.
+    pub fn merge(&mut self, other: &Self) {
+        self.matched += other.matched;
+        for (own, others) in self.causes.iter_mut().zip(other.causes) {
+            *own += others;
+        }
+    }
+}
+
 /// What becomes of a frame that exceeds the limit of a policer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exceed {

@@ -3,6 +3,7 @@
 //! The simulator is compiled for its observer; the empty one costs nothing.
 
 use rtether_model::flow::FlowId;
+use rtether_model::ingress::Cause;
 use rtether_model::network::{NodeId, PortId, Redundancy};
 use rtether_model::quantity::{Bytes, Duration, Instant};
 use rtether_model::record::Segment;
@@ -139,8 +140,8 @@ pub enum DropReason {
     LateCollision,
     /// The frame overlapped with another one on a shared medium without its sender noticing.
     Garbled,
-    /// It exceeded the limit of a policer of a switch.
-    Policed,
+    /// A rule of a switch stopped it.
+    Rule(Cause),
     /// Nobody answered for its address, or too many others were held for it.
     Unresolved,
 }
@@ -264,6 +265,24 @@ impl Fingerprint {
     }
 }
 
+/// Returns the number of a reason in fingerprints, which never changes.
+const fn code(reason: DropReason) -> u64 {
+    match reason {
+        DropReason::StackFull => 0,
+        DropReason::BufferFull => 1,
+        DropReason::FrameError => 2,
+        DropReason::Filtered => 3,
+        DropReason::LayerFull => 4,
+        DropReason::ExcessiveCollisions => 5,
+        DropReason::LateCollision => 6,
+        DropReason::Garbled => 7,
+        DropReason::Rule(Cause::Exceeded) => 8,
+        DropReason::Unresolved => 9,
+        // Causes that came later.
+        DropReason::Rule(cause) => 9 + cause as u64,
+    }
+}
+
 impl Observer for Fingerprint {
     fn released(&mut self, now: Instant, packet: &PacketInfo) {
         self.event(1, now, u64::from(packet.source.0), packet);
@@ -278,7 +297,7 @@ impl Observer for Fingerprint {
     }
 
     fn dropped(&mut self, now: Instant, node: NodeId, packet: &PacketInfo, reason: DropReason) {
-        self.event(4 + reason as u64, now, u64::from(node.0), packet);
+        self.event(4 + code(reason), now, u64::from(node.0), packet);
     }
 }
 

@@ -5,6 +5,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::ops::Range;
 
+use rtether_model::ingress::Cause;
 use rtether_model::network::{
     AddressTable, ForwardingMode, MulticastForwarding, NodeId, PortVlan, Switch, SwitchPort,
     TagHandling, Vid,
@@ -409,11 +410,16 @@ impl SwitchState {
     }
 
     /// Applies the rules of port `ingress` to a frame that it has taken in.
-    pub(crate) fn treat(&mut self, ingress: u32, now: i64, frame: &Arrival) -> Offer {
+    pub(crate) fn treat(
+        &mut self,
+        ingress: u32,
+        now: i64,
+        frame: &Arrival,
+    ) -> (Offer, Option<Cause>) {
         let port = (ingress - self.first_port) as usize;
-        let offer = self.ingress[port].offer(Instant::from_ps(now), frame);
+        let (offer, cause) = self.ingress[port].offer(Instant::from_ps(now), frame);
         self.policed += u64::from(offer == Offer::Drop);
-        offer
+        (offer, cause)
     }
 
     /// Sets the priority of an untagged frame and returns the VLAN it belongs to; `None` if its
@@ -568,13 +574,8 @@ impl SwitchState {
         let ports = (0u16..).zip(&self.ingress);
         record.ingress = ports
             .flat_map(|(port, rules)| {
-                let counted = (0u16..).zip(rules.counters());
-                counted.map(move |(rule, counted)| IngressRecord {
-                    port,
-                    rule,
-                    matched: counted.matched,
-                    exceeded: counted.exceeded,
-                })
+                let counted = (0u16..).zip(rules.counts());
+                counted.map(move |(rule, counts)| IngressRecord { port, rule, counts })
             })
             .collect();
     }

@@ -2,12 +2,12 @@
 
 use rtether_model::endnode::{HeaderMatch, PortRange, TosMatch};
 use rtether_model::flow::{Reply, Traffic};
-use rtether_model::ingress::{Exceed, IngressRule, Police};
+use rtether_model::ingress::{Cause, Exceed, IngressRule, Police};
 use rtether_model::network::{
     ForwardingMode, NodeId, NodeKind, Pcp, QueueMap, Selection, Stack, Switch,
 };
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
-use rtether_model::record::{IngressRecord, Record};
+use rtether_model::record::{NodeRecord, Record};
 use rtether_model::wire::Encapsulation;
 use rtether_sim::observe::{DropReason, Observer, PacketInfo};
 
@@ -63,6 +63,13 @@ fn sent_to(record: &Record, switch: NodeId, port: u16) -> [u64; 2] {
     let mut own = ports.filter(|own| own.port.node == switch && own.port.port == port);
     let own = own.next().unwrap();
     [own.queues[0].sent, own.queues[1].sent]
+}
+
+/// Frames that each rule decided on, by port and rule, and those that it stopped or demoted by cause.
+fn counted(node: &NodeRecord) -> Vec<(u16, u16, u64, [u64; Cause::ALL.len()])> {
+    let own = node.ingress.iter();
+    own.map(|own| (own.port, own.rule, own.counts.matched, Cause::ALL.map(|of| own.counts.of(of))))
+        .collect()
 }
 
 #[test]
@@ -178,11 +185,10 @@ fn what_exceeds_the_burst_is_dropped() {
     let stream = &record.streams[0];
     let (delivered, lost) = (stream.delivered, stream.dropped);
     assert_eq!((stream.released, delivered, lost), (20, 12, 8));
-    assert_eq!(dropped.0, [(switch, DropReason::Policed); 8]);
+    assert_eq!(dropped.0, [(switch, DropReason::Rule(Cause::Exceeded)); 8]);
     let node = &record.nodes[switch.index()];
     assert_eq!((node.arrived, node.policed, node.discarded), (20, 8, 0));
-    let counted = |port, matched, exceeded| IngressRecord { port, rule: 0, matched, exceeded };
-    assert_eq!(node.ingress, [counted(0, 20, 8), counted(1, 0, 0)]);
+    assert_eq!(counted(node), [(0, 0, 20, [8]), (1, 0, 0, [0])]);
 }
 
 #[test]
@@ -204,7 +210,7 @@ fn what_exceeds_the_burst_is_demoted() {
     assert_eq!((record.streams[0].delivered, record.streams[0].dropped), (20, 0));
     assert_eq!(sent_to(&record, switch, 1), [8, 12]);
     assert_eq!(record.nodes[switch.index()].policed, 0);
-    assert_eq!(record.nodes[switch.index()].ingress[0].exceeded, 8);
+    assert_eq!(record.nodes[switch.index()].ingress[0].counts.of(Cause::Exceeded), 8);
 }
 
 #[test]
@@ -223,7 +229,7 @@ fn each_port_has_a_bucket_of_its_own() {
     let delivered = record.streams.iter().map(|stream| stream.delivered);
     assert!(delivered.eq([1, 1]));
     let exceeded = record.nodes[switch.index()].ingress.iter();
-    assert!(exceeded.map(|rule| rule.exceeded).eq([9, 9, 0]));
+    assert!(exceeded.map(|rule| rule.counts.of(Cause::Exceeded)).eq([9, 9, 0]));
 }
 
 #[test]

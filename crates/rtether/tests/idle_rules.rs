@@ -147,7 +147,7 @@ fn a_rule_that_is_said_to_be_idle_meets_no_frame() {
                     Some(port) => one.port + 1 == *port,
                     None => Some(one.port + 1) != own_port,
                 })
-                .map(|one| one.matched)
+                .map(|one| one.counts.matched)
                 .sum();
             match (idle.contains(line), matched) {
                 (true, 0) => warned += 1,

@@ -141,7 +141,7 @@ const fn is_senders(reason: DropReason) -> bool {
         DropReason::FrameError
         | DropReason::Filtered
         | DropReason::Garbled
-        | DropReason::Policed
+        | DropReason::Rule(_)
         | DropReason::Unresolved => false,
     }
 }

@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use super::{LayerRecord, ratio};
+use crate::ingress::RuleCounts;
 use crate::network::NodeId;
 use crate::quantity::Duration;
 
@@ -14,9 +15,7 @@ pub struct IngressRecord {
     /// Number of the rule at this port, from zero.
     pub rule: u16,
     /// Frames that it decided on.
-    pub matched: u64,
-    /// Frames of these that exceeded its limit, and were dropped or demoted.
-    pub exceeded: u64,
+    pub counts: RuleCounts,
 }
 
 /// Counters of the address resolution of one end station.
@@ -103,7 +102,7 @@ pub struct NodeRecord {
     pub filtered: u64,
     /// Frames discarded for a wrong FCS.
     pub discarded: u64,
-    /// Frames that policers of a switch dropped.
+    /// Frames that rules of a switch dropped.
     pub policed: u64,
     /// Counters of the rules of a switch for frames that arrive, by port and rule.
     pub ingress: Vec<IngressRecord>,
@@ -142,8 +141,7 @@ impl NodeRecord {
         self.discarded += other.discarded;
         self.policed += other.policed;
         for (own, others) in self.ingress.iter_mut().zip(&other.ingress) {
-            own.matched += others.matched;
-            own.exceeded += others.exceeded;
+            own.counts.merge(&others.counts);
         }
         self.stack_dropped += other.stack_dropped;
         self.in_stack += other.in_stack;

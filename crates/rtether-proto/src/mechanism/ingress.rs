@@ -4,35 +4,20 @@
 //! header conditions these are. A frame that a switch cannot look into, such as ICMP in some, passes
 //! as it is ([`Ingress::new`]).
 //!
-//! # Policer
-//!
-//! A token bucket of `B` octets that fills at rate `R` and begins full. A frame conforms if the
-//! bucket holds all its octets, and takes them; one that does not conform takes none.
-//!
-//! **Theorem.** Conforming frames that arrive in any closed window of length `t` have at most
-//! `B + R t` octets; and a frame is refused only if it would break this together with conforming
-//! frames before it. *Proof.* The level is `B` at most, rises by `R t` in the window, and what
-//! conforms is taken from it, so the sum is at most `B + R t`. Let `s` be the last time before a
-//! refused frame at which the bucket was full, or the start. From `s` on, nothing that flowed in
-//! was lost, so the level is `B + R t` less the conforming frames since `s`; it is below the size of
-//! the frame, and the window from `s` would hold more than `B + R t`.
-//!
-//! The level counts picoseconds at one bit per second, so that neither rate nor time is rounded.
+//! A rule is a stream filter of IEEE 802.1Q-2022, 8.6.5: one match, then its steps in order
+//! ([`Step`]), each of which may stop the frame. Marks are for frames that pass all of them.
 
 use alloc::vec::Vec;
 
-use rtether_model::ingress::{Exceed, IngressRule, Police};
+use rtether_model::ingress::{Cause, IngressRule, RuleCounts};
 use rtether_model::network::{NodeId, Pcp};
 use rtether_model::quantity::{Bytes, Instant};
 
-use super::{Marks, Offer};
+use super::{Marks, Offer, Step};
 use crate::endnode::{Classifier, ConfigError, FrameKey, matches};
 
 /// Largest number of rules of a port.
 pub const MAX_RULES: usize = Classifier::MAX_RULES;
-
-/// Units of the level in an octet: 8 bits for 10^12 ps each.
-const OCTET: u128 = 8_000_000_000_000;
 
 /// A frame that arrives.
 #[derive(Clone, Copy, Debug)]
@@ -61,15 +46,6 @@ impl Marks {
     }
 }
 
-/// Counters of a rule.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RuleCounters {
-    /// Frames that it decided on.
-    pub matched: u64,
-    /// Frames of these that exceeded its limit.
-    pub exceeded: u64,
-}
-
 /// The rules of one port.
 #[derive(Clone, Debug)]
 pub struct Ingress {
@@ -80,8 +56,8 @@ pub struct Ingress {
 #[derive(Clone, Debug)]
 struct Rule {
     config: IngressRule,
-    bucket: Option<(Bucket, Exceed)>,
-    counters: RuleCounters,
+    steps: Vec<Step>,
+    counts: RuleCounts,
 }
 
 impl Ingress {
@@ -96,41 +72,36 @@ impl Ingress {
         }
         let rules = rules.iter().map(|config| Rule {
             config: config.clone(),
-            bucket: config.police.map(|police| (Bucket::new(police), police.exceed)),
-            counters: RuleCounters::default(),
+            steps: Step::all_of(config),
+            counts: RuleCounts::default(),
         });
         Ok(Self { rules: rules.collect(), icmp_unclassified })
     }
 
-    /// Decides on a frame that arrives at `now`, which never decreases.
-    pub fn offer(&mut self, now: Instant, frame: &Arrival) -> Offer {
+    /// Decides on a frame that arrives at `now`, which never decreases; returns also why, if a rule
+    /// stops it or demotes it.
+    pub fn offer(&mut self, now: Instant, frame: &Arrival) -> (Offer, Option<Cause>) {
         if self.icmp_unclassified && frame.key.is_icmp() {
-            return Offer::Pass;
+            return (Offer::Pass, None);
         }
         let Some(rule) = self.rules.iter_mut().find(|rule| rule.fits(frame)) else {
-            return Offer::Pass;
+            return (Offer::Pass, None);
         };
-        rule.counters.matched += 1;
-        let marked = match Marks::of(&rule.config) {
+        rule.counts.matched += 1;
+        if let Some((cause, offer)) = rule.steps.iter_mut().find_map(|own| own.offer(now, frame)) {
+            rule.counts.note(cause);
+            return (offer, Some(cause));
+        }
+        let offer = match Marks::of(&rule.config) {
             Marks { pcp: None, dscp: None } => Offer::Pass,
             marks => Offer::Mark(marks),
         };
-        let Some((bucket, exceed)) = &mut rule.bucket else {
-            return marked;
-        };
-        if bucket.admits(now, frame.size) {
-            return marked;
-        }
-        rule.counters.exceeded += 1;
-        match *exceed {
-            Exceed::Drop => Offer::Drop,
-            Exceed::Demote(pcp) => Offer::Mark(Marks::priority(pcp)),
-        }
+        (offer, None)
     }
 
     /// Returns the counters of the rules, in their order.
-    pub fn counters(&self) -> impl Iterator<Item = RuleCounters> + '_ {
-        self.rules.iter().map(|rule| rule.counters)
+    pub fn counts(&self) -> impl Iterator<Item = RuleCounts> + '_ {
+        self.rules.iter().map(|rule| rule.counts)
     }
 }
 
@@ -147,42 +118,12 @@ impl Rule {
     }
 }
 
-/// A token bucket.
-#[derive(Clone, Debug)]
-struct Bucket {
-    rate: u128,
-    depth: u128,
-    level: u128,
-    at: Instant,
-}
-
-impl Bucket {
-    fn new(police: Police) -> Self {
-        let depth = u128::from(police.burst.get()) * OCTET;
-        Self { rate: police.rate.as_bps().into(), depth, level: depth, at: Instant::ZERO }
-    }
-
-    /// Returns whether a frame conforms, and takes its octets if so.
-    fn admits(&mut self, now: Instant, size: Bytes) -> bool {
-        let elapsed = u128::try_from((now - self.at).as_ps()).unwrap_or(0);
-        // Below 2^128: a time has 63 bits, a rate at most 64.
-        let filled = self.level.saturating_add(self.rate * elapsed);
-        self.level = filled.min(self.depth);
-        self.at = now;
-        let needed = u128::from(size.get()) * OCTET;
-        let conforms = needed <= self.level;
-        if conforms {
-            self.level -= needed;
-        }
-        conforms
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
     use rtether_model::endnode::{HeaderMatch, PortRange, TosMatch};
+    use rtether_model::ingress::{Exceed, Police};
     use rtether_model::quantity::{BitRate, Duration};
     use std::vec;
 
@@ -210,6 +151,10 @@ mod tests {
         }
     }
 
+    fn offer(port: &mut Ingress, now: Instant, frame: &Arrival) -> Offer {
+        port.offer(now, frame).0
+    }
+
     fn policed(rate: u64, burst: u64, exceed: Exceed) -> IngressRule {
         IngressRule {
             police: Some(Police {
@@ -232,16 +177,15 @@ mod tests {
         let mut port = Ingress::new(&[rule], false).unwrap();
         let us = 1_000_000;
         // All of it at once, then nothing before 600 of its octets are back.
-        assert_eq!(port.offer(at(0), &frame(1_000)), Offer::Pass);
-        assert_eq!(port.offer(at(0), &frame(64)), Offer::Drop);
-        assert_eq!(port.offer(at(600 * us - 1), &frame(600)), Offer::Drop);
-        assert_eq!(port.offer(at(600 * us), &frame(600)), Offer::Pass);
+        assert_eq!(offer(&mut port, at(0), &frame(1_000)), Offer::Pass);
+        assert_eq!(offer(&mut port, at(0), &frame(64)), Offer::Drop);
+        assert_eq!(offer(&mut port, at(600 * us - 1), &frame(600)), Offer::Drop);
+        assert_eq!(offer(&mut port, at(600 * us), &frame(600)), Offer::Pass);
         // It holds no more than its depth, however long nothing comes.
-        assert_eq!(port.offer(at(i64::MAX), &frame(1_001)), Offer::Drop);
-        assert_eq!(port.offer(at(i64::MAX), &frame(1_000)), Offer::Pass);
-        let counted: Vec<RuleCounters> = port.counters().collect();
-        let expected = RuleCounters { matched: 6, exceeded: 3 };
-        assert_eq!(counted, [expected]);
+        assert_eq!(offer(&mut port, at(i64::MAX), &frame(1_001)), Offer::Drop);
+        assert_eq!(offer(&mut port, at(i64::MAX), &frame(1_000)), Offer::Pass);
+        let counted = port.counts().map(|own| [own.matched, own.of(Cause::Exceeded)]);
+        assert!(counted.eq([[6, 3]]));
     }
 
     /// Rules that match the frame of [`frame`] by one condition each, and such that do not.
@@ -281,15 +225,15 @@ mod tests {
         for [fitting, other] in conditions() {
             let rules = [marking(&other, 7), marking(&fitting, 5), marking(&fitting, 6)];
             let mut port = Ingress::new(&rules, false).unwrap();
-            assert_eq!(port.offer(at(0), &frame(64)), marked(5));
-            let counted = port.counters().map(|rule| rule.matched);
+            assert_eq!(offer(&mut port, at(0), &frame(64)), marked(5));
+            let counted = port.counts().map(|rule| rule.matched);
             assert!(counted.eq([0, 1, 0]), "{fitting:?}");
         }
         // Groups have no receiving station.
         let to = IngressRule { to: vec![NodeId(2)], mark: Some(pcp(5)), ..IngressRule::default() };
         let group = Arrival { to: None, ..frame(64) };
         let mut port = Ingress::new(&[to], false).unwrap();
-        assert_eq!(port.offer(at(0), &group), Offer::Pass);
+        assert_eq!(offer(&mut port, at(0), &group), Offer::Pass);
     }
 
     /// Oracle: by hand: the first 1000 octets conform, and have both marks; the next frame goes on
@@ -303,12 +247,12 @@ mod tests {
         };
         let mut port = Ingress::new(&[rule], false).unwrap();
         let both = Marks { pcp: Some(pcp(5)), dscp: Some(34) };
-        assert_eq!(port.offer(at(0), &frame(1_000)), Offer::Mark(both));
-        assert_eq!(port.offer(at(0), &frame(64)), marked(1));
+        assert_eq!(offer(&mut port, at(0), &frame(1_000)), Offer::Mark(both));
+        assert_eq!(offer(&mut port, at(0), &frame(64)), marked(1));
         let alone = IngressRule { mark_dscp: Some(0), ..IngressRule::default() };
         let mut port = Ingress::new(&[alone], false).unwrap();
         let zero = Marks { pcp: None, dscp: Some(0) };
-        assert_eq!(port.offer(at(0), &frame(64)), Offer::Mark(zero));
+        assert_eq!(offer(&mut port, at(0), &frame(64)), Offer::Mark(zero));
     }
 
     /// Oracle: catalogue 2d.2, a switch whose rules do not see ICMP.
@@ -322,10 +266,10 @@ mod tests {
         let mut blind = Ingress::new(core::slice::from_ref(&rule), true).unwrap();
         let mut plain = Ingress::new(core::slice::from_ref(&rule), false).unwrap();
         for protocol in [1, 58] {
-            assert_eq!(blind.offer(at(0), &ping(protocol)), Offer::Pass);
-            assert_eq!(plain.offer(at(0), &ping(protocol)), marked(5));
+            assert_eq!(offer(&mut blind, at(0), &ping(protocol)), Offer::Pass);
+            assert_eq!(offer(&mut plain, at(0), &ping(protocol)), marked(5));
         }
-        assert_eq!(blind.offer(at(0), &frame(64)), marked(5));
+        assert_eq!(offer(&mut blind, at(0), &frame(64)), marked(5));
     }
 
     #[test]
@@ -341,11 +285,13 @@ mod tests {
     /// the limit.
     fn obey(frames: &[(i64, u64)], rate: u64, burst: u64) -> bool {
         let end = frames.last().map_or(0, |last| last.0);
+        // Bits, for a second in picoseconds.
+        let octet = 8_000_000_000_000;
         let mut sum = 0u128;
         frames.iter().rev().all(|&(begin, size)| {
-            sum += u128::from(size) * OCTET;
+            sum += u128::from(size) * octet;
             let span = Duration::from_ps(end - begin).as_ps().unsigned_abs();
-            sum <= u128::from(burst) * OCTET + u128::from(rate) * u128::from(span)
+            sum <= u128::from(burst) * octet + u128::from(rate) * u128::from(span)
         })
     }
 
@@ -373,7 +319,7 @@ mod tests {
                     Exceed::Drop => Offer::Drop,
                     Exceed::Demote(pcp) => Offer::Mark(Marks::priority(pcp)),
                 };
-                prop_assert_eq!(port.offer(at(now), &frame(size)), expected);
+                prop_assert_eq!(offer(&mut port, at(now), &frame(size)), expected);
                 if !fits {
                     conforming.pop();
                 }

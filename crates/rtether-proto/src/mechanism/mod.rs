@@ -14,8 +14,16 @@
 pub mod arp;
 pub mod gap;
 pub mod ingress;
+mod police;
 
+use alloc::vec::Vec;
+
+use rtether_model::ingress::{Cause, IngressRule};
 use rtether_model::network::Pcp;
+use rtether_model::quantity::Instant;
+
+use ingress::Arrival;
+use police::Policer;
 
 /// What becomes of a frame that a mechanism is offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,4 +58,26 @@ pub enum Work<F> {
     Drop(F),
     /// A message of the mechanism is sent because of it; it stays held.
     Ask(F),
+}
+
+/// A mechanism of a rule of a switch port. A rule has those that it names, in the order of IEEE
+/// 802.1Q-2022, 8.6.5: filter, gate, meter.
+#[derive(Clone, Debug)]
+enum Step {
+    Police(Policer),
+}
+
+impl Step {
+    /// Returns those of a rule, in order.
+    fn all_of(rule: &IngressRule) -> Vec<Self> {
+        let police = rule.police.map(|police| Self::Police(Policer::new(police)));
+        police.into_iter().collect()
+    }
+
+    /// Takes a frame that its rule matches; returns what becomes of one that it does not let pass.
+    fn offer(&mut self, now: Instant, frame: &Arrival) -> Option<(Cause, Offer)> {
+        match self {
+            Self::Police(own) => own.offer(now, frame.size),
+        }
+    }
 }

@@ -75,7 +75,8 @@ impl Simulation {
     ) -> bool {
         let frame = self.arrival(id);
         let switch = &mut self.switches[index as usize];
-        match switch.treat(ingress, self.now, &frame) {
+        let (offer, cause) = switch.treat(ingress, self.now, &frame);
+        match offer {
             // No rule of a port holds a frame or copies it.
             Offer::Pass | Offer::Hold | Offer::Copy => true,
             Offer::Mark(marks) => {
@@ -88,7 +89,8 @@ impl Simulation {
             }
             Offer::Drop => {
                 let node = switch.node();
-                self.lose(id, node, Some(from), DropReason::Policed, observer);
+                let reason = cause.map_or(DropReason::Filtered, DropReason::Rule);
+                self.lose(id, node, Some(from), reason, observer);
                 false
             }
         }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use rtether_model::flow::{Flow, Traffic};
+use rtether_model::ingress::Cause;
 use rtether_model::network::{AddressTable, MulticastForwarding, Network, NodeId, NodeKind};
 use rtether_model::quantity::{Bytes, Duration, Instant};
 use rtether_model::record::{ClassRecord, Record, Segment, StreamRecord, TransferRecord};
@@ -31,15 +32,11 @@ struct Line {
 }
 
 /// Accounts of one node.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 struct NodeLine {
     released: u64,
-    /// By [`DropReason`].
-    lost: [u64; REASONS],
+    lost: BTreeMap<DropReason, u64>,
 }
-
-/// Number of reasons to drop a packet.
-const REASONS: usize = DropReason::Unresolved as usize + 1;
 
 /// The accounts.
 pub(super) struct Ledger<'a> {
@@ -131,7 +128,7 @@ impl<'a> Ledger<'a> {
             let full: u64 = ports.map(|port| port.dropped).sum();
             assert_eq!(seen.released, node.released, "releases at {:?}", node.node);
             let seen_lost = |reasons: &[DropReason]| -> u64 {
-                reasons.iter().map(|&reason| seen.lost[reason as usize]).sum()
+                reasons.iter().filter_map(|reason| seen.lost.get(reason)).sum()
             };
             let lost = [
                 (node.stack_dropped, seen_lost(&[DropReason::StackFull])),
@@ -147,7 +144,7 @@ impl<'a> Ledger<'a> {
                 // media.
                 (node.discarded, seen_lost(&[DropReason::FrameError, DropReason::Garbled])),
                 (node.filtered, seen_lost(&[DropReason::Filtered])),
-                (node.policed, seen_lost(&[DropReason::Policed])),
+                (node.policed, seen_lost(&Cause::ALL.map(DropReason::Rule))),
                 (node.layer_dropped, seen_lost(&[DropReason::LayerFull])),
                 (node.arp.map_or(0, |arp| arp.dropped), seen_lost(&[DropReason::Unresolved])),
             ];
@@ -164,7 +161,7 @@ impl<'a> Ledger<'a> {
 
     /// Names the rare events that occurred.
     pub(super) fn rarities(&self, record: &Record) -> Vec<&'static str> {
-        let lost = |reason: DropReason| self.nodes.iter().any(|n| n.lost[reason as usize] > 0);
+        let lost = |reason: DropReason| self.nodes.iter().any(|n| n.lost.contains_key(&reason));
         let streams = &record.streams;
         let transfers = || streams.iter().flat_map(|stream| &stream.transfers);
         let layers = || record.nodes.iter().filter_map(|node| node.layer.as_ref());
@@ -176,7 +173,7 @@ impl<'a> Ledger<'a> {
             ("full buffer", lost(DropReason::BufferFull)),
             ("frame error", lost(DropReason::FrameError)),
             ("filtered", lost(DropReason::Filtered)),
-            ("policed", lost(DropReason::Policed)),
+            ("policed", lost(DropReason::Rule(Cause::Exceeded))),
             ("full layer", lost(DropReason::LayerFull)),
             ("unresolved", lost(DropReason::Unresolved)),
             ("promotion", layer(|class| class.promoted > 0)),
@@ -387,7 +384,7 @@ impl Observer for Ledger<'_> {
     }
 
     fn dropped(&mut self, _now: Instant, node: NodeId, packet: &PacketInfo, reason: DropReason) {
-        self.nodes[node.index()].lost[reason as usize] += 1;
+        *self.nodes[node.index()].lost.entry(reason).or_default() += 1;
         if packet.arp.is_some() {
             return;
         }

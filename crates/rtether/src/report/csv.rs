@@ -13,9 +13,10 @@ use crate::words::{Column as Blamed, Standing};
 
 use super::checked::{Checked, Stream};
 use super::json::{segment_key, throughput};
+pub use super::rules::table as ingress;
 use super::table::{Cell, Rows, Table};
 use super::{stages, sums};
-pub use shared::{collisions, ingress, media, queues, smoothers};
+pub use shared::{collisions, media, queues, smoothers};
 
 /// Returns all files: name and contents.
 pub fn files(checked: &Checked) -> Vec<(&'static str, String)> {

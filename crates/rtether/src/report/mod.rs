@@ -15,6 +15,7 @@ mod headline;
 pub mod html;
 pub mod json;
 pub mod playground;
+pub(crate) mod rules;
 pub mod stages;
 pub mod sums;
 pub mod verdicts;

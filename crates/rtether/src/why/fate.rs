@@ -7,6 +7,7 @@ use rtether_sim::BuildError;
 use rtether_sim::observe::{Delivery, DropReason, Observer, PacketInfo};
 
 use super::Stream;
+use crate::report::rules::stopped_by;
 use crate::run::{self, Progress};
 use crate::scenario::Scenario;
 
@@ -138,6 +139,6 @@ const fn words_of(reason: DropReason) -> &'static str {
         DropReason::LateCollision => "a late collision",
         DropReason::Garbled => "a collision that its sender did not notice",
         DropReason::Unresolved => "its address was not resolved (ARP)",
-        DropReason::Policed => "a policer of the switch, whose limit it exceeded",
+        DropReason::Rule(cause) => stopped_by(cause),
     }
 }

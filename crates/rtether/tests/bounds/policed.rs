@@ -3,7 +3,7 @@
 use rtether_bounds::analyze;
 use rtether_model::endnode::{PortRange, TosMatch};
 use rtether_model::flow::{Flow, Traffic};
-use rtether_model::ingress::{Exceed, IngressRule, Police};
+use rtether_model::ingress::{Cause, Exceed, IngressRule, Police};
 use rtether_model::network::{
     Mirror, MirrorDirection, NodeId, NodeKind, Pcp, QueueMap, Selection, Stack,
 };
@@ -146,7 +146,7 @@ impl Met {
             let node = &record.nodes[policer.port.node.index()];
             let mut own = node.ingress.iter();
             let own = own.find(|own| own.port == policer.port.port && own.rule == policer.rule);
-            let exceeded = own.unwrap().exceeded;
+            let exceeded = own.unwrap().counts.of(Cause::Exceeded);
             if policer.is_kept {
                 assert_eq!(exceeded, 0, "{policer:?} is kept");
                 self.kept += 1;
@@ -161,7 +161,7 @@ impl Met {
             known.any(|own| (own.port.node.0, own.port.port, own.rule) == (node, port, rule))
         };
         for (number, node) in (0..).zip(&record.nodes) {
-            for own in node.ingress.iter().filter(|own| own.exceeded > 0) {
+            for own in node.ingress.iter().filter(|own| own.counts.of(Cause::Exceeded) > 0) {
                 assert!(passed(number, own.port, own.rule), "{own:?} of {number}");
             }
         }

@@ -7,7 +7,7 @@ pub(crate) use examples::{chain, hostile, line, star, substation, workshop};
 use rtether::run::{Confidence, Interval, Results};
 use rtether::scenario::{Assumptions, Requirement, RunPlan, Scenario};
 use rtether_model::flow::{Delivery, Flow, Phase, Traffic};
-use rtether_model::ingress::IngressRule;
+use rtether_model::ingress::{Cause, IngressRule, RuleCounts};
 use rtether_model::network::{
     Buffer, EndStation, Hub, Link, LinkId, Network, Node, NodeId, NodeKind, PortId, QueueMap,
     Selection, Stack, Switch,
@@ -261,9 +261,10 @@ fn ingress_records(kind: &NodeKind) -> Vec<IngressRecord> {
     let ports = (0..).take(switch.ports.len());
     let rules = ports
         .flat_map(|port| (0..).take(switch.ingress_at(port).len()).map(move |rule| (port, rule)));
-    let records =
-        rules.map(|(port, rule)| IngressRecord { port, rule, matched: 1_200, exceeded: 7 });
-    records.collect()
+    let mut counts = RuleCounts::default();
+    (0..7).for_each(|_| counts.note(Cause::Exceeded));
+    counts.matched += 1_200;
+    rules.map(|(port, rule)| IngressRecord { port, rule, counts }).collect()
 }
 
 fn ports(network: &Network, dice: &mut Dice) -> Vec<PortRecord> {

@@ -19,19 +19,6 @@ pub(super) fn access<T>(rows: Rows<T>, of: fn(&T) -> Option<AccessRecord>) -> Ro
         .file("late_collisions_frames", |row| of(row).map(|access| access.late_collisions))
 }
 
-/// Returns one row per rule of a switch port; ports and rules count from one.
-pub fn ingress(checked: &Checked) -> Table {
-    let nodes = checked.results.record.nodes.iter();
-    let rules = nodes.flat_map(|node| node.ingress.iter().map(|rule| (node.node, *rule)));
-    Table::of(rules)
-        .file("node", |(node, _)| checked.node_name(*node))
-        .file("port", |(_, rule)| u64::from(rule.port) + 1)
-        .file("rule", |(_, rule)| u64::from(rule.rule) + 1)
-        .file("matched_frames", |(_, rule)| rule.matched)
-        .file("exceeded_frames", |(_, rule)| rule.exceeded)
-        .done()
-}
-
 /// Returns one row per collision domain.
 pub fn media(checked: &Checked) -> Table {
     let observed = checked.results.record.observed;

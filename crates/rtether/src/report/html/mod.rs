@@ -20,7 +20,7 @@ use super::markup::{Element, Markup, element};
 use super::page::{Page, Tone, banner, details, figures};
 use super::text::{count, plural, time};
 use super::verdicts::MOST_STREAMS;
-use super::{stages, sums};
+use super::{rules, stages, sums};
 use crate::bound;
 use view::View;
 
@@ -74,9 +74,9 @@ pub fn render(checked: &Checked) -> String {
     if !layers.is_empty() {
         page = page.section("layers", "End-node layers", LAYERS_NOTE, layers);
     }
-    let ingress = plant::ingress(checked);
+    let ingress = rules::section(checked);
     if !ingress.is_empty() {
-        page = page.section("ingress", "Rules of switches", INGRESS_NOTE, ingress);
+        page = page.section("ingress", "Rules of switches", rules::NOTE, ingress);
     }
     page.section("ports", "Links", PORTS_NOTE, plant::ports(checked))
         .section("nodes", "Nodes", NODES_NOTE, plant::nodes(checked))
@@ -159,8 +159,6 @@ const MEDIA_NOTE: &str = "One row for each collision domain, busiest first. The 
     one of n sent all.";
 const LAYERS_NOTE: &str = "Queues between driver and stack of each station, and its traffic \
     smoother; lowest queue first.";
-const INGRESS_NOTE: &str = "Frames that each rule decided on, and those of them above the limit of \
-    its policer, which were dropped or demoted. Ports and rules count from 1.";
 const PORTS_NOTE: &str = "One row for each sending port, busiest first. The load counts preambles \
     and gaps.";
 const NODES_NOTE: &str = "Busiest protocol stacks first.";

@@ -115,34 +115,6 @@ fn node_row(checked: &Checked, node: &NodeRecord, observed: Duration) -> Vec<Tab
     ]
 }
 
-/// Returns the table of rules for frames that arrive at switches; empty if there are none.
-pub(super) fn ingress(checked: &Checked) -> Markup {
-    let nodes = checked.results.record.nodes.iter();
-    let rules = nodes.flat_map(|node| node.ingress.iter().map(|rule| (node.node, *rule)));
-    let names = [
-        ("switch", false),
-        ("port", true),
-        ("rule", true),
-        ("frames", true),
-        ("above the limit", true),
-    ];
-    let rows = rules.map(|(node, rule)| {
-        let cells = vec![
-            TableCell::text(checked.node_name(node)).class("name"),
-            number(u64::from(rule.port) + 1),
-            number(u64::from(rule.rule) + 1),
-            number(rule.matched),
-            number(rule.exceeded),
-        ];
-        (cells, false)
-    });
-    let rows: Vec<_> = rows.collect();
-    if rows.is_empty() {
-        return Markup::default();
-    }
-    table(&names, rows)
-}
-
 /// Returns a table: column names, and whether a column is numeric; rows, and whether a row contains
 /// a failure.
 pub fn table(names: &[(&str, bool)], rows: Vec<(Vec<TableCell>, bool)>) -> Markup {

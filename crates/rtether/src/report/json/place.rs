@@ -1,13 +1,12 @@
 //! Ports and nodes.
 
 use rtether_model::quantity::Duration;
-use rtether_model::record::{
-    AdmissionRecord, ArpRecord, IngressRecord, NodeRecord, PortRecord, QueueRecord,
-};
+use rtether_model::record::{AdmissionRecord, ArpRecord, NodeRecord, PortRecord, QueueRecord};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::super::checked::Checked;
+use super::super::rules::RuleJson;
 use super::shared::{AccessJson, LayerJson};
 use rtether_report::number::Ns;
 
@@ -125,7 +124,7 @@ pub(super) struct NodeJson<'a> {
     layer_dropped: u64,
     /// The layer, if the node has one.
     layer: Option<LayerJson>,
-    /// Frames that its policers dropped, if it has rules for arriving frames.
+    /// Frames that its rules dropped, if it has rules for arriving frames.
     #[serde(skip_serializing_if = "Option::is_none")]
     policed: Option<u64>,
     /// The counters of each rule at each port.
@@ -137,18 +136,6 @@ pub(super) struct NodeJson<'a> {
     /// If it is the manager that grants channels.
     #[serde(skip_serializing_if = "Option::is_none")]
     admission: Option<AdmissionJson>,
-}
-
-#[derive(Serialize, JsonSchema)]
-struct RuleJson {
-    /// The port, counted from 1.
-    port: u16,
-    /// The rule, counted from 1.
-    rule: u16,
-    /// Frames that it decided on.
-    matched: u64,
-    /// Those of them above its limit.
-    exceeded: u64,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -210,17 +197,6 @@ impl<'a> NodeJson<'a> {
             ingress: node.ingress.iter().map(RuleJson::of).collect(),
             arp: node.arp.as_ref().map(ArpJson::of),
             admission: node.admission.as_ref().map(AdmissionJson::of),
-        }
-    }
-}
-
-impl RuleJson {
-    fn of(rule: &IngressRecord) -> Self {
-        Self {
-            port: rule.port + 1,
-            rule: rule.rule + 1,
-            matched: rule.matched,
-            exceeded: rule.exceeded,
         }
     }
 }
