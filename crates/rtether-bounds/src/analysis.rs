@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use rtether_model::flow::FlowId;
+use rtether_model::ingress::Cause;
 use rtether_model::network::{NodeId, PortId};
 use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::record::{Place, Segment};
@@ -22,7 +23,8 @@ pub struct Analysis {
     pub stacks: Vec<StackBound>,
     /// One entry for every flow with unlimited releases, such as bulk TCP, in order.
     pub open_flows: Vec<OpenFlow>,
-    /// One entry for every policer of a switch that a flow passes, by port and rule.
+    /// One entry for every policer of a switch that a flow passes, and for every other step of a
+    /// rule that may stop frames, by port and rule.
     pub policers: Vec<PolicerBound>,
     /// One entry for each memory with a limit that packets of flows pass.
     pub memories: Vec<Memory>,
@@ -113,8 +115,9 @@ impl Memory {
 pub enum Dropper {
     /// A memory that may need more than it has.
     Memory(Memory),
-    /// A policer that is not proved kept, by the port at which frames arrive and its rule, from zero.
-    Policer(PortId, u16),
+    /// A rule that may stop frames for a cause, such as a policer that is not proved kept, by the port
+    /// at which they arrive and its number there, from zero.
+    Rule(PortId, u16, Cause),
     /// A link with bit errors, or the medium of a port that loses frames, by the sending port.
     Link(PortId),
 }
@@ -149,13 +152,15 @@ pub struct Effort {
     pub is_cyclic: bool,
 }
 
-/// A policer of a switch.
+/// A step of a rule of a switch that limits frames, such as its policer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PolicerBound {
     /// The port at which frames arrive.
     pub port: PortId,
     /// Number of its rule there, from zero.
     pub rule: u16,
+    /// Why it stops frames.
+    pub cause: Cause,
     /// Whether it is proved that no frame exceeds the limit, so that none is dropped or demoted.
     pub is_kept: bool,
 }
@@ -428,7 +433,7 @@ pub enum ConnectionObstacle {
     Releases,
     /// Bit errors may destroy segments on a link of the ways there and back.
     Losses,
-    /// A policer of a switch may drop segments, or put them into another queue.
+    /// A rule of a switch may drop segments, or put them into another queue.
     Policed,
     /// In the tasks of the talker, messages go before acknowledgements; or copies in two networks
     /// change the order of segments.
@@ -454,7 +459,7 @@ impl fmt::Display for ConnectionObstacle {
         match self {
             Self::Releases => write!(f, "no two of them are a known time apart"),
             Self::Losses => write!(f, "bit errors may destroy segments, which are sent again"),
-            Self::Policed => write!(f, "a policer may drop or demote segments"),
+            Self::Policed => write!(f, "a rule of a switch may drop or demote segments"),
             Self::Order => write!(
                 f,
                 "they may overtake others: in the tasks of the talker (messages first), or by the \
@@ -478,7 +483,7 @@ impl fmt::Display for ConnectionObstacle {
 pub enum ResolutionObstacle {
     /// Request and reply have no bound.
     Unbounded,
-    /// Bit errors or a policer may destroy one of them.
+    /// Bit errors or a rule of a switch may destroy one of them.
     Losses,
     /// The request is repeated before the reply may be there.
     Late {
@@ -493,7 +498,9 @@ impl fmt::Display for ResolutionObstacle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unbounded => write!(f, "request and reply have no bound"),
-            Self::Losses => write!(f, "bit errors or a policer may destroy request or reply"),
+            Self::Losses => {
+                write!(f, "bit errors or a rule of a switch may destroy request or reply")
+            }
             Self::Late { answered, retry } => write!(
                 f,
                 "the reply may take {answered}, and after {retry} the request is repeated"

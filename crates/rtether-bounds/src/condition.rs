@@ -1,9 +1,9 @@
 //! What must drop nothing for a bound to be a proof that packets arrive in time.
 //!
-//! A place *may drop* a packet if a memory there may need more than it has ([`crate::memory`]), if it is
-//! a policer that is not proved kept and drops what exceeds it, or if bit errors may destroy frames on
-//! its link. The analysis takes the plant as if no memory were ever full; losses by bit errors and by
-//! policers that are not kept are in its curves already.
+//! A place *may drop* a packet if a memory there may need more than it has ([`crate::memory`]), if a
+//! step of a rule may stop it there, such as a policer that is not proved kept and drops what exceeds
+//! it, or if bit errors may destroy frames on its link. The analysis takes the plant as if no memory
+//! were ever full; losses by bit errors and by rules are in its curves already.
 //!
 //! **Loops.** A flow is *open* if a missing packet never makes it send another, or send earlier: its
 //! releases are those of its source, a reply is released by the request that arrived. It is *closed* if
@@ -42,13 +42,13 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec;
 use alloc::vec::Vec;
 
-use rtether_model::ingress::Exceed;
 use rtether_model::network::{Network, PortId};
 
 use crate::analysis::{Condition, Dropper, Effect};
 use crate::index::NONE;
 use crate::memory::{Store, Which, node_of};
 use crate::output_limit::Limiter;
+use crate::passage::RuleStep;
 use crate::plant::{Plant, ServerKind, Stream};
 
 /// What may drop packets, and the conditions of all streams.
@@ -102,8 +102,8 @@ struct Places {
     memories: BTreeMap<u32, Vec<(u32, Which)>>,
     /// By place: its link, if it has bit errors.
     links: BTreeMap<u32, u32>,
-    /// Policers that are not kept and drop, by the port at which frames arrive.
-    policers: Vec<(PortId, u32)>,
+    /// Steps of rules that may drop frames, by the port at which these arrive.
+    rules: Vec<(PortId, u32)>,
     /// The other ends of links.
     peers: BTreeMap<PortId, PortId>,
 }
@@ -119,7 +119,7 @@ impl Places {
             droppers: Vec::new(),
             memories: BTreeMap::new(),
             links: BTreeMap::new(),
-            policers: Vec::new(),
+            rules: Vec::new(),
             peers: ends.collect(),
         };
         for store in stores.iter().filter(|store| !store.memory.suffices()) {
@@ -129,14 +129,12 @@ impl Places {
                 own.push((number, store.which));
             }
         }
-        for policer in &plant.exceeded {
-            let rules = network.switch(policer.port.node);
-            let rules = rules.map(|switch| switch.ingress_at(policer.port.port));
-            let rule = rules.and_then(|rules| rules.get(usize::from(policer.rule)));
-            let police = rule.and_then(|rule| rule.police);
-            if police.is_some_and(|police| police.exceed == Exceed::Drop) {
-                let number = places.add(Dropper::Policer(policer.port, policer.rule));
-                places.policers.push((policer.port, number));
+        for &RuleStep { port, rule, cause } in &plant.exceeded {
+            let rules = network.switch(port.node).map(|switch| switch.ingress_at(port.port));
+            let own = rules.and_then(|rules| rules.get(usize::from(rule)));
+            if own.is_some_and(|own| own.drops(cause)) {
+                let number = places.add(Dropper::Rule(port, rule, cause));
+                places.rules.push((port, number));
             }
         }
         for (index, server) in (0u32..).zip(&plant.servers) {
@@ -165,15 +163,15 @@ impl Places {
         own.filter(|(_, which)| which.holds(visit)).map(|(number, _)| *number)
     }
 
-    /// Returns the policers that may drop a packet on its way to a visit.
-    fn policers_before(&self, plant: &Plant, visit: usize) -> Vec<u32> {
+    /// Returns the rules that may drop a packet on its way to a visit.
+    fn rules_before(&self, plant: &Plant, visit: usize) -> Vec<u32> {
         let visit = &plant.visits[visit];
         let Some(parent) = plant.visits.get(visit.parent as usize).filter(|_| visit.is_policed)
         else {
             return Vec::new();
         };
         let node = node_of(plant.servers[visit.server as usize].kind);
-        let at_node = self.policers.iter().filter(|(port, _)| port.node == node);
+        let at_node = self.rules.iter().filter(|(port, _)| port.node == node);
         let at_node: Vec<(PortId, u32)> = at_node.copied().collect();
         let from = match plant.servers[parent.server as usize].kind {
             ServerKind::Switch(port) | ServerKind::Station(port) => self.peers.get(&port),
@@ -200,7 +198,7 @@ impl Places {
         while at != NONE {
             let visit = &plant.visits[at as usize];
             drops.extend(self.full_for(plant, at as usize));
-            drops.extend(self.policers_before(plant, at as usize));
+            drops.extend(self.rules_before(plant, at as usize));
             drops.extend(self.links.get(&visit.server));
             at = visit.parent;
         }
@@ -311,13 +309,13 @@ impl Spread<'_> {
         let mut at = BTreeMap::new();
         for passage in &self.plant.passages {
             let mask = self.masks.get(passage.parent as usize).copied().unwrap_or(0);
-            *at.entry(passage.policer).or_insert(0) |= mask;
+            *at.entry(passage.step).or_insert(0) |= mask;
         }
         let mut has_changed = false;
         for passage in &self.plant.passages {
             let [begin, end] = passage.visits.map(|visit| visit as usize);
             for mask in self.masks.get_mut(begin..end).into_iter().flatten() {
-                let after = *mask | at[&passage.policer];
+                let after = *mask | at[&passage.step];
                 has_changed |= after != *mask;
                 *mask = after;
             }

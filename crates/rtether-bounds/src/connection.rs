@@ -6,7 +6,7 @@ use rtether_model::network::Network;
 
 use crate::analysis::{ConnectionObstacle, Reason};
 use crate::gap::Gap;
-use crate::passage::Policer;
+use crate::passage::RuleStep;
 use crate::source::{Source, add, times};
 
 /// Last visit of a way, and the time from the beginning of service there to its end.
@@ -59,7 +59,7 @@ pub(crate) struct Unproved<'a> {
     /// Flows whose acknowledgements may not come in a [`Pattern`], in order.
     pub(crate) irregular: &'a [u32],
     /// Policers that frames may exceed.
-    pub(crate) exceeded: &'a [Policer],
+    pub(crate) exceeded: &'a [RuleStep],
 }
 
 /// A flow whose messages are not proved to leave at once.

@@ -70,8 +70,8 @@ pub enum DiameterObstacle {
     Reason(Reason),
     /// A place may be idle while a packet waits, or interrupts one.
     Discipline(Place),
-    /// A policer may be exceeded, so that the queue of a frame is not known.
-    Policer,
+    /// A rule may stop or demote a frame, so that its queue is not known.
+    Rule,
     /// The busiest place is too busy for a way of this many places.
     Utilization {
         /// Places on the longest way.
@@ -93,7 +93,7 @@ pub enum DiameterObstacle {
 pub fn diameter(network: &Network, flows: &[Flow]) -> Result<Diameter, DiameterObstacle> {
     let (plant, _) = whole::solve(network, flows);
     if !plant.exceeded.is_empty() {
-        return Err(DiameterObstacle::Policer);
+        return Err(DiameterObstacle::Rule);
     }
     let is_in_order = check_places(&plant)?;
     let (rate, burst) = busiest(&plant)?;

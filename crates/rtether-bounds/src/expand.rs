@@ -34,7 +34,7 @@ use crate::frame::{Frame, Kind};
 use crate::held::{Resolution, Unresolved};
 use crate::index::NONE;
 use crate::output_limit::{Limit, Limiter};
-use crate::passage::Policer;
+use crate::passage::RuleStep;
 use crate::plant::{Gap, Plant, Server, ServerKind, Stream, Visit};
 use crate::servers::{Sites, gaps};
 use crate::source::{Source, add};
@@ -215,7 +215,7 @@ struct Walker<'a> {
     /// Packets under way of a connection whose releases are unlimited, else zero.
     in_flight: i64,
     /// Policers that frames may exceed.
-    exceeded: &'a [Policer],
+    exceeded: &'a [RuleStep],
     resolutions: &'a [Resolution],
     /// Where talkers keep the gaps of flows.
     gaps: &'a [u32],

@@ -24,7 +24,7 @@
 //! for lack of a bound elsewhere decides only if nothing else fails, since a limit closer to its
 //! source may be what it lacks.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use rtether_model::ingress::{IngressRule, Police};
@@ -35,7 +35,7 @@ use crate::curve::JITTER_MAX;
 use crate::fraction::sum_up;
 use crate::frame::{Frame, Kind};
 use crate::output_limit::Limiter;
-use crate::passage::{Passage, Policer};
+use crate::passage::{Passage, RuleStep};
 use crate::plant::Plant;
 use crate::solution::Solution;
 use crate::source::{INFINITE, add};
@@ -100,12 +100,19 @@ struct Arrivals {
     has_unknown: bool,
 }
 
-/// Returns the policers whose limit frames may exceed although it was taken for kept.
-pub(crate) fn exceeded(plant: &Plant, solution: &Solution) -> Vec<Policer> {
-    let mut offered: BTreeMap<Policer, (Police, Arrivals)> = BTreeMap::new();
+/// Returns the steps of rules that may stop frames although they were taken to let them pass: at
+/// first those that stop some however they arrive, since these change what comes to the others.
+pub(crate) fn exceeded(plant: &Plant, solution: &Solution) -> Vec<RuleStep> {
+    let surely = plant.passages.iter().filter(|passage| passage.police.is_none());
+    let surely: BTreeSet<RuleStep> = surely.map(|passage| passage.step).collect();
+    if !surely.is_empty() {
+        return surely.into_iter().collect();
+    }
+    let mut offered: BTreeMap<RuleStep, (Police, Arrivals)> = BTreeMap::new();
     for passage in &plant.passages {
-        let own = offered.entry(passage.policer);
-        let (_, own) = own.or_insert_with(|| (passage.police, Arrivals::default()));
+        let Some(police) = passage.police else { continue };
+        let own = offered.entry(passage.step);
+        let (_, own) = own.or_insert_with(|| (police, Arrivals::default()));
         let Some([period, burst, jitter]) = arrivals(passage, plant, solution) else {
             own.has_unlimited = true;
             continue;
@@ -188,11 +195,9 @@ fn fit(rule: &IngressRule, way: &Way<'_>, frame: &Frame) -> Fit {
 }
 
 /// Returns frames that keep the limit of a rule as it lets them go on.
-pub(crate) fn marked(rule: Option<&IngressRule>, frame: &Frame) -> Frame {
-    let mark = rule.and_then(|rule| rule.mark);
-    let remarked = rule.and_then(|rule| rule.mark_dscp);
+pub(crate) fn marked(rule: &IngressRule, frame: &Frame) -> Frame {
     let mut marked = *frame;
-    marked.pcp = mark.map_or(frame.pcp, Pcp::get);
-    marked.remarked = remarked.or(frame.remarked);
+    marked.pcp = rule.mark.map_or(frame.pcp, Pcp::get);
+    marked.remarked = rule.mark_dscp.or(frame.remarked);
     marked
 }

@@ -20,7 +20,7 @@ use crate::discipline::{Discipline, deadline};
 pub(crate) use crate::gap::Gap;
 use crate::index::NONE;
 use crate::output_limit::Limit;
-use crate::passage::{Passage, Policer};
+use crate::passage::{Passage, RuleStep};
 use crate::service_curve::ServiceCurve;
 use crate::source::{INFINITE, Source, add, times};
 use crate::stack::Service;
@@ -151,7 +151,7 @@ pub(crate) struct Plant {
     /// Frames at policers that are taken for kept, by flow.
     pub(crate) passages: Vec<Passage>,
     /// Policers that frames may exceed, in order.
-    pub(crate) exceeded: Vec<Policer>,
+    pub(crate) exceeded: Vec<RuleStep>,
     /// By flow.
     pub(crate) sources: Vec<Source>,
     /// Visits of each place, ordered by queue and parent's place.

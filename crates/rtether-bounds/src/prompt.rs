@@ -91,7 +91,7 @@ use crate::connection::{Back, Delayed, End, Returns, Rule, Unproved, Ways, at_on
 use crate::edit::Edit;
 use crate::expand::Atlas;
 use crate::ingress::exceeded;
-use crate::passage::Policer;
+use crate::passage::RuleStep;
 use crate::plant::Plant;
 use crate::report::reason;
 use crate::solution::{Solution, Stage};
@@ -143,7 +143,7 @@ struct Lacks {
     delayed: Vec<Delayed>,
     /// Flows whose acknowledgements were taken to come in a pattern.
     irregular: Vec<u32>,
-    exceeded: Vec<Policer>,
+    exceeded: Vec<RuleStep>,
 }
 
 impl Lacks {

@@ -20,7 +20,7 @@ use crate::connection;
 use crate::index::NONE;
 use crate::memory::stores;
 use crate::output_limit::Limiter;
-use crate::passage::Policer;
+use crate::passage::RuleStep;
 use crate::plant::{Gap, Plant, Server, ServerKind, Stream, Visit};
 use crate::solution::{Cause, Solution};
 use crate::solve::{latency, loads_of};
@@ -144,11 +144,12 @@ pub(crate) fn stream_bound(
 
 /// Returns the policers that flows pass.
 fn policers(plant: &Plant) -> Vec<PolicerBound> {
-    let passed = plant.passages.iter().map(|passage| passage.policer);
-    let all: BTreeSet<Policer> = passed.chain(plant.exceeded.iter().copied()).collect();
+    let passed = plant.passages.iter().map(|passage| passage.step);
+    let all: BTreeSet<RuleStep> = passed.chain(plant.exceeded.iter().copied()).collect();
     let all = all.into_iter().map(|policer| PolicerBound {
         port: policer.port,
         rule: policer.rule,
+        cause: policer.cause,
         is_kept: !plant.exceeded.contains(&policer),
     });
     all.collect()

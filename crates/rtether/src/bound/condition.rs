@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::names::Names;
+use crate::report::rules;
 
 /// Places that are named in a sentence; of more, the number.
 const NAMED: usize = 2;
@@ -31,7 +32,7 @@ pub(crate) struct OnlyIf {
 struct DropperJson {
     /// The place in words.
     place: String,
-    /// `memory`, `policer` or `link`.
+    /// `memory`, `link`, or the step of a rule, such as `policer`.
     kind: &'static str,
     /// Unit of a memory, `octets` or `packets`.
     unit: Option<&'static str>,
@@ -85,11 +86,12 @@ pub(crate) fn dropper(names: &Names<'_>, dropper: &Dropper) -> String {
             let has = amount(memory, memory.limit);
             format!("{} ({need}, has {has})", holder(names, memory.holder))
         }
-        Dropper::Policer(at, rule) => format!(
-            "rule {} of {} at port {} (not proved kept)",
+        Dropper::Rule(at, rule, cause) => format!(
+            "rule {} of {} at port {} ({})",
             rule + 1,
             names.node(at.node),
-            at.port + 1
+            at.port + 1,
+            rules::may_stop(*cause)
         ),
         Dropper::Link(at) => format!("the link behind {} (bit errors)", port(names, *at)),
     }
@@ -131,12 +133,12 @@ pub(crate) fn json(names: &Names<'_>, analysis: &Analysis, condition: &Condition
     let places = droppers(analysis, condition).take(LISTED).map(|own| {
         let (kind, memory) = match own {
             Dropper::Memory(memory) => ("memory", Some(memory)),
-            Dropper::Policer(..) => ("policer", None),
+            Dropper::Rule(_, _, cause) => (rules::step(*cause), None),
             Dropper::Link(_) => ("link", None),
         };
         let place = match own {
             Dropper::Memory(memory) => holder(names, memory.holder),
-            Dropper::Policer(..) | Dropper::Link(_) => dropper(names, own),
+            Dropper::Rule(..) | Dropper::Link(_) => dropper(names, own),
         };
         DropperJson {
             place,

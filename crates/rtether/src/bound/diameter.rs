@@ -164,8 +164,8 @@ impl<'a> ByDiameter<'a> {
                  interrupts one.",
                 place_name(self.scenario, *place)
             ),
-            DiameterObstacle::Policer => {
-                "The diameter says nothing: frames may exceed the limit of a policer.".to_owned()
+            DiameterObstacle::Rule => {
+                "The diameter says nothing: rules of switches may drop or demote frames.".to_owned()
             }
             DiameterObstacle::Utilization { places, utilization_ppm, limit_ppm } => format!(
                 "The diameter says nothing: with {places} places on the longest way, no place may be \

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use rtether_bounds::{Analysis, Condition, StreamBound};
 use rtether_model::flow::FlowId;
+use rtether_model::ingress::Cause;
 use rtether_model::network::{Feature, Network, NodeKind};
 use rtether_model::partition::LocalDeadlines;
 use rtether_model::quantity::Duration;
@@ -267,6 +268,7 @@ pub(super) fn with<R>(
         policers: analysis
             .policers
             .iter()
+            .filter(|policer| policer.cause == Cause::Exceeded)
             .map(|policer| Policer {
                 switch: &scenario.network.node(policer.port.node).name,
                 port: policer.port.port + 1,

@@ -232,10 +232,11 @@ fn open_flows(scenario: &Scenario, analysis: &Analysis) -> String {
     format!("bulk limited   {}\n", words.join(", "))
 }
 
-/// Returns one line on policers whose limit frames may exceed; empty without any.
+/// Returns one line on rules whose limits frames may exceed; empty without any.
 fn policers(scenario: &Scenario, analysis: &Analysis) -> String {
     let open = analysis.policers.iter().filter(|policer| !policer.is_kept);
-    let names: Vec<String> = open.map(|own| policer(scenario, own)).collect();
+    let mut names: Vec<String> = open.map(|own| policer(scenario, own)).collect();
+    names.dedup();
     if names.is_empty() {
         return String::new();
     }

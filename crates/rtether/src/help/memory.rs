@@ -8,6 +8,7 @@ use rtether_model::quantity::Bytes;
 use super::choices::Choice;
 use crate::bound::condition::{amount, holder};
 use crate::bound::names::Names;
+use crate::report::rules;
 use crate::scenario::{Override, Scenario, Written};
 
 /// Returns for each memory that may overflow the change to what it needs.
@@ -20,7 +21,7 @@ pub(super) fn choices(
     let droppers = numbers.filter_map(|&number| analysis.droppers.get(number as usize));
     let choices = droppers.filter_map(|dropper| match dropper {
         Dropper::Memory(memory) => choice(scenario, written, memory),
-        Dropper::Policer(..) | Dropper::Link(_) => None,
+        Dropper::Rule(..) | Dropper::Link(_) => None,
     });
     choices.collect()
 }
@@ -32,7 +33,7 @@ pub(super) fn needs(analysis: &Analysis, condition: &Condition) -> Vec<&'static 
     let needs = droppers.filter_map(|dropper| match dropper {
         Dropper::Memory(own) if own.need.is_some() => None,
         Dropper::Memory(_) => Some("a limit on what comes to each memory"),
-        Dropper::Policer(..) => Some("policers whose limits its flows keep"),
+        Dropper::Rule(_, _, cause) => Some(rules::to_pass(*cause)),
         Dropper::Link(_) => Some("links without bit errors"),
     });
     let mut needs: Vec<&str> = needs.collect();

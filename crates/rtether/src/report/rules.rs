@@ -51,6 +51,27 @@ pub(crate) const fn stopped_by(cause: Cause) -> &'static str {
     }
 }
 
+/// Returns the name of the step that stops frames for a cause.
+pub(crate) const fn step(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Exceeded => "policer",
+    }
+}
+
+/// Returns why a step may stop frames.
+pub(crate) const fn may_stop(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Exceeded => "not proved kept",
+    }
+}
+
+/// Returns what lets all frames pass.
+pub(crate) const fn to_pass(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Exceeded => "policers whose limits its flows keep",
+    }
+}
+
 /// Returns one row per rule of a switch port; ports and rules count from one.
 pub fn table(checked: &Checked) -> Table {
     let rows = Table::of(rules(checked))

@@ -200,7 +200,7 @@ fn check(plant: &Plant, analysis: &Analysis, record: &Record, met: &mut Met) {
         .iter()
         .filter_map(|dropper| match dropper {
             Dropper::Memory(memory) => Some(memory.holder),
-            Dropper::Policer(..) | Dropper::Link(_) => None,
+            Dropper::Rule(..) | Dropper::Link(_) => None,
         })
         .collect();
     let has_dropped = named.iter().any(|&holder| dropped(holder, plant, record) > 0);

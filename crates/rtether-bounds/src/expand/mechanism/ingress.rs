@@ -3,16 +3,12 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use rtether_model::ingress::{Exceed, Police};
 use rtether_model::network::{PortId, Switch};
 
 use crate::analysis::{IngressPart, Reason};
 use crate::classify::Way;
 use crate::expand::{Token, Walker};
-use crate::frame::Frame;
-use crate::ingress::{deciding, marked};
-use crate::output_limit::Limit;
-use crate::passage::{Passage, Policer};
+use crate::ingress::deciding;
 
 /// Branches of a packet that are followed to their end. More are possible only where frames circulate.
 const BRANCHES_MAX: u32 = 64;
@@ -50,66 +46,19 @@ impl Walker<'_> {
         let mut branches: Vec<Token> = Vec::new();
         let mut part = IngressPart::Fragments;
         for number in decide {
-            let rule = number.map(|number| &rules[number]);
-            let mut kept = token;
-            kept.frame = marked(rule, &token.frame);
-            let police = rule.and_then(|rule| rule.police);
-            let (Some(police), Some(number)) = (police, number) else {
-                branches.push(kept);
+            let Some(number) = number else {
+                branches.push(token);
                 continue;
             };
-            let policer = Policer { port, rule: u16::try_from(number).unwrap_or(u16::MAX) };
-            let demoted = self.police(policer, police, &token.frame, &mut kept);
-            branches.push(kept);
-            if let Some(frame) = demoted {
+            let at = (port, u16::try_from(number).unwrap_or(u16::MAX));
+            let (kept, demoted) = self.pass_steps(at, &rules[number], token);
+            if demoted.is_some() {
                 part = IngressPart::Demotion;
-                branches.push(frame);
             }
+            branches.push(kept);
+            branches.extend(demoted);
         }
         self.tell_apart(branches, Split { port, part })
-    }
-
-    /// Applies a policer to frames; returns those that it demotes. The marks of its rule are for frames
-    /// that keep the limit: one that is demoted has the code point with which it has `arrived`.
-    fn police(
-        &mut self,
-        policer: Policer,
-        police: Police,
-        arrived: &Frame,
-        kept: &mut Token,
-    ) -> Option<Token> {
-        let [_, size] = kept.frame.tagged_sizes();
-        if !self.exceeded.contains(&policer) {
-            let next = u32::try_from(self.plant.visits.len()).unwrap_or(u32::MAX);
-            self.plant.passages.push(Passage {
-                policer,
-                police,
-                flow: self.flow,
-                parent: kept.visit,
-                gap: kept.gap,
-                size,
-                frames: kept.frame.count,
-                visits: [next; 2],
-            });
-            return None;
-        }
-        let demoted = match police.exceed {
-            Exceed::Drop => None,
-            Exceed::Demote(pcp) => {
-                let mut frame = *arrived;
-                frame.pcp = pcp.get();
-                if frame == kept.frame {
-                    return None;
-                }
-                Some(Token { frame, is_policed: true, ..*kept })
-            }
-        };
-        kept.is_policed = true;
-        let number = self.sites.number_of(policer.port);
-        let own = Limit::of_policer(police, kept.frame.tagged_sizes(), (number, policer.rule));
-        let known = kept.limit.map_or(0, |limit| limit.distance());
-        kept.limit = own.filter(|own| own.distance() >= known).or(kept.limit);
-        demoted
     }
 
     /// Drops branches that equal another one, and numbers the others.

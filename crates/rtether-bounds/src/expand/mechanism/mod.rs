@@ -5,15 +5,18 @@
 mod arp;
 mod gap;
 mod ingress;
+mod police;
 mod redundancy;
 
 use alloc::vec::Vec;
 
+use rtether_model::ingress::IngressRule;
 use rtether_model::network::{EndStation, PortId};
 
 use super::{Token, Walker};
 use crate::analysis::Reason;
 use crate::classify::Way;
+use crate::ingress::marked;
 
 pub(super) use arp::is_exchange;
 pub(super) use ingress::Split;
@@ -43,5 +46,19 @@ impl Walker<'_> {
             None => self.emit(PortId::first(way.from), queue, token, &mut under_way)?,
         }
         Ok(under_way)
+    }
+
+    /// Passes frames through the steps of a rule at a port, in the order of IEEE 802.1Q-2022, 8.6.5;
+    /// returns those that keep its limits, with its marks, and those that go on demoted.
+    pub(super) fn pass_steps(
+        &mut self,
+        at: (PortId, u16),
+        rule: &IngressRule,
+        token: Token,
+    ) -> (Token, Option<Token>) {
+        let arrived = token.frame;
+        let mut kept = Token { frame: marked(rule, &arrived), ..token };
+        let demoted = rule.police.and_then(|police| self.police(at, police, &arrived, &mut kept));
+        (kept, demoted)
     }
 }

@@ -118,7 +118,7 @@ const fn for_resolution(obstacle: ResolutionObstacle) -> &'static str {
             "full duplex and limited flows on the way of request and reply, or a station without `arp`"
         }
         ResolutionObstacle::Losses => {
-            "links without bit errors, policers that let ARP pass, or a station without `arp`"
+            "links without bit errors, rules that let ARP pass, or a station without `arp`"
         }
         ResolutionObstacle::Late { .. } => "a longer `retry` in `arp` of its station",
     }
@@ -128,7 +128,7 @@ const fn for_resolution(obstacle: ResolutionObstacle) -> &'static str {
 const fn for_connection(obstacle: &ConnectionObstacle) -> &'static str {
     match obstacle {
         ConnectionObstacle::Releases => "`period` or `min_gap` for its messages",
-        ConnectionObstacle::Policed => "a policer whose limit its flows keep, or datagrams",
+        ConnectionObstacle::Policed => "rules whose limits its flows keep, or datagrams",
         ConnectionObstacle::Losses => "links without bit errors, or datagrams",
         ConnectionObstacle::Order => "tasks without `messages_first`, or datagrams",
         ConnectionObstacle::Window { .. } => {
