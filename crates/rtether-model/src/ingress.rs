@@ -1,4 +1,4 @@
-//! What a switch does with frames as they arrive: rules that mark and police (catalogue R44).
+//! What a switch does with frames as they arrive: rules that filter, police and mark (catalogue R44).
 
 use alloc::vec::Vec;
 
@@ -6,9 +6,10 @@ use crate::endnode::HeaderMatch;
 use crate::index::NodeId;
 use crate::priority::Pcp;
 use crate::quantity::{BitRate, Bytes};
+use crate::wire;
 
 /// A rule of a switch for frames that arrive at a port. The first that matches decides; one without
-/// marks and policer lets frames pass as they are.
+/// filter, policer and marks lets frames pass as they are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IngressRule {
     /// Sending stations, by their address; empty for all.
@@ -23,8 +24,28 @@ pub struct IngressRule {
     pub mark: Option<Pcp>,
     /// New code point of differentiated services, 0 to 63, in a packet of IP.
     pub mark_dscp: Option<u8>,
-    /// Limit on the frames that match; each port has one of its own.
+    /// Limit on the size of the frames that match, before that on their rate.
+    pub filter: Option<Filter>,
+    /// Limit on the rate of the frames that match; each port has one of its own.
     pub police: Option<Police>,
+}
+
+/// The maximum SDU size of a stream filter (IEEE 802.1Q-2022, 8.6.5; formerly 802.1Qci).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Filter {
+    /// Octets of the largest SDU that passes: what stands between `EtherType` and FCS, padding
+    /// included. An untagged frame of 1518 octets, and a tagged one of 1522, has an SDU of 1500.
+    pub max_sdu: Bytes,
+    /// Whether it drops all later frames that match once one was larger, at its port
+    /// (`StreamBlockedDueToOversizeFrameEnable`).
+    pub block: bool,
+}
+
+impl Filter {
+    /// Returns the size of the largest frame that passes if it has no tag, addresses to FCS.
+    pub const fn largest_frame(self) -> Bytes {
+        Bytes::new(self.max_sdu.get().saturating_add(wire::HEADER.get() + wire::FCS.get()))
+    }
 }
 
 /// A token bucket: a frame conforms if the bucket holds its octets, addresses to FCS with the tag,
@@ -44,11 +65,15 @@ pub struct Police {
 pub enum Cause {
     /// It exceeds the limit of the policer.
     Exceeded,
+    /// Its SDU is larger than the filter lets through.
+    Oversize,
+    /// The filter blocks the stream, since an earlier frame was too large.
+    Blocked,
 }
 
 impl Cause {
     /// All of them, in order.
-    pub const ALL: [Self; 1] = [Self::Exceeded];
+    pub const ALL: [Self; 3] = [Self::Exceeded, Self::Oversize, Self::Blocked];
 }
 
 impl IngressRule {
@@ -56,6 +81,7 @@ impl IngressRule {
     pub fn drops(&self, cause: Cause) -> bool {
         match cause {
             Cause::Exceeded => self.police.is_some_and(|police| police.exceed == Exceed::Drop),
+            Cause::Oversize | Cause::Blocked => self.filter.is_some(),
         }
     }
 }

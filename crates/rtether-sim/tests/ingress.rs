@@ -1,8 +1,8 @@
 //! Rules of switches for frames that arrive: marks and policers, worked out by hand.
 
 use rtether_model::endnode::{HeaderMatch, PortRange, TosMatch};
-use rtether_model::flow::{Reply, Traffic};
-use rtether_model::ingress::{Cause, Exceed, IngressRule, Police};
+use rtether_model::flow::{Phase, Reply, Traffic};
+use rtether_model::ingress::{Cause, Exceed, Filter, IngressRule, Police};
 use rtether_model::network::{
     ForwardingMode, NodeId, NodeKind, Pcp, QueueMap, Selection, Stack, Switch,
 };
@@ -188,7 +188,7 @@ fn what_exceeds_the_burst_is_dropped() {
     assert_eq!(dropped.0, [(switch, DropReason::Rule(Cause::Exceeded)); 8]);
     let node = &record.nodes[switch.index()];
     assert_eq!((node.arrived, node.policed, node.discarded), (20, 8, 0));
-    assert_eq!(counted(node), [(0, 0, 20, [8]), (1, 0, 0, [0])]);
+    assert_eq!(counted(node), [(0, 0, 20, [8, 0, 0]), (1, 0, 0, [0; 3])]);
 }
 
 #[test]
@@ -211,6 +211,54 @@ fn what_exceeds_the_burst_is_demoted() {
     assert_eq!(sent_to(&record, switch, 1), [8, 12]);
     assert_eq!(record.nodes[switch.index()].policed, 0);
     assert_eq!(record.nodes[switch.index()].ingress[0].counts.of(Cause::Exceeded), 8);
+}
+
+#[test]
+fn what_is_larger_than_a_filter_is_dropped() {
+    // Frames of 106 octets have an SDU of 88, with a tag as well: the second flow has one.
+    for (max_sdu, delivered) in [(88, 10), (87, 0)] {
+        let filter = Some(Filter { max_sdu: Bytes::new(max_sdu), block: false });
+        let rule = IngressRule { filter, ..IngressRule::default() };
+        let (mut plant, switch, _) = star(3, vec![rule]);
+        plant.flows[1].tag = tag(0, 0);
+        let mut dropped = Dropped::default();
+        let record = plant.run_with(10, 1, &mut dropped);
+        let lost = 10 - delivered;
+        assert!(record.streams.iter().all(|own| (own.delivered, own.dropped) == (delivered, lost)));
+        let node = &record.nodes[switch.index()];
+        let all = [0, lost, 0];
+        assert_eq!(counted(node), [(0, 0, 10, all), (1, 0, 10, all), (2, 0, 0, [0; 3])]);
+        assert_eq!(node.policed, 2 * lost);
+        assert!(dropped.0.iter().all(|own| *own == (switch, DropReason::Rule(Cause::Oversize))));
+    }
+}
+
+#[test]
+fn a_filter_blocks_its_stream_at_its_port() {
+    // Frames of 106 octets each millisecond from 0 on, and one of 218 at 4.96 ms, before the sixth of
+    // them. Without `block` it is lost alone: were it metered, 12 of 230 octets would be left, and
+    // 31.04 us later 43 are not enough for the sixth. With `block` the sixth to tenth are lost too, and
+    // those of the other station, which come to another port, are not.
+    for (block, delivered) in [(false, 10), (true, 5)] {
+        let filter = Some(Filter { max_sdu: Bytes::new(88), block });
+        let rule = IngressRule {
+            filter,
+            police: Some(police(230, Exceed::Drop)),
+            ..IngressRule::default()
+        };
+        let (mut plant, switch, stations) = star(3, vec![rule]);
+        let long = plant.flow(periodic("long", stations[0], stations[2]));
+        long.payload = long.payload + Bytes::new(112);
+        long.traffic =
+            Traffic::periodic(Duration::from_ms(100), Phase::Fixed(Duration::from_us(4_960)));
+        let record = plant.run(10);
+        let found = record.streams.iter().map(|own| own.delivered);
+        assert!(found.eq([delivered, 10, 0]), "{block}");
+        let blocked = 10 - delivered;
+        let node = &record.nodes[switch.index()];
+        let (long, other) = ((0, 0, 11, [0, 1, blocked]), (1, 0, 10, [0; 3]));
+        assert_eq!(counted(node), [long, other, (2, 0, 0, [0; 3])]);
+    }
 }
 
 #[test]

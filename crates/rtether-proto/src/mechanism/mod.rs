@@ -12,6 +12,7 @@
 //! what the mechanism needs to know.
 
 pub mod arp;
+mod filter;
 pub mod gap;
 pub mod ingress;
 mod police;
@@ -22,6 +23,7 @@ use rtether_model::ingress::{Cause, IngressRule};
 use rtether_model::network::Pcp;
 use rtether_model::quantity::Instant;
 
+use filter::Filter;
 use ingress::Arrival;
 use police::Policer;
 
@@ -64,19 +66,22 @@ pub enum Work<F> {
 /// 802.1Q-2022, 8.6.5: filter, gate, meter.
 #[derive(Clone, Debug)]
 enum Step {
+    Filter(Filter),
     Police(Policer),
 }
 
 impl Step {
     /// Returns those of a rule, in order.
     fn all_of(rule: &IngressRule) -> Vec<Self> {
+        let filter = rule.filter.map(|filter| Self::Filter(Filter::new(filter)));
         let police = rule.police.map(|police| Self::Police(Policer::new(police)));
-        police.into_iter().collect()
+        filter.into_iter().chain(police).collect()
     }
 
     /// Takes a frame that its rule matches; returns what becomes of one that it does not let pass.
     fn offer(&mut self, now: Instant, frame: &Arrival) -> Option<(Cause, Offer)> {
         match self {
+            Self::Filter(own) => own.offer(frame),
             Self::Police(own) => own.offer(now, frame.size),
         }
     }

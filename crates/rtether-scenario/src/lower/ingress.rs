@@ -1,6 +1,6 @@
 //! Rules of switches for frames that arrive.
 
-use rtether_model::ingress::{Exceed, IngressRule, Police};
+use rtether_model::ingress::{Exceed, Filter, IngressRule, Police};
 use rtether_model::network::{NodeId, NodeKind};
 use rtether_model::quantity::Bytes;
 use rtether_proto::mechanism::ingress::Ingress;
@@ -16,6 +16,9 @@ use crate::keys::table::{EXCEED, INGRESS};
 use crate::reader::{At, Fields, Reader, bits_per_second};
 use crate::tree::Data;
 use crate::units::{self, Quantity};
+
+/// The SDU of the shortest frame.
+const SMALLEST_SDU: Bytes = Bytes::new(46);
 
 /// A rule as it was written; its stations may be declared later.
 pub(super) struct Written {
@@ -52,6 +55,7 @@ fn rule(reader: &mut Reader<'_>, fields: &Fields<'_>, span: Span) -> Written {
         headers: headers(reader, fields),
         mark: pcp(reader, fields, "mark"),
         mark_dscp: reader.count(fields, "mark_dscp").and_then(|dscp| u8::try_from(dscp.value).ok()),
+        filter: filter(reader, fields),
         police: police(reader, fields),
     };
     Written {
@@ -85,6 +89,21 @@ fn names(reader: &mut Reader<'_>, fields: &Fields<'_>, key: &str) -> Vec<(String
         }
     }
     names
+}
+
+fn filter(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Filter> {
+    if !fields.has("max_sdu") {
+        reader.misplaced(fields, &["block"], "a rule without `max_sdu`");
+        return None;
+    }
+    let max_sdu = reader.size(fields, "max_sdu")?;
+    if max_sdu.value < SMALLEST_SDU {
+        let found = max_sdu.value.to_string();
+        let why = "the shortest frame, of 64 B, has an SDU of 46 B";
+        reader.out_of_range("max_sdu", max_sdu.span, "at least 46 B", &found, why);
+    }
+    let block = reader.flag(fields, "block").unwrap_or(false);
+    Some(Filter { max_sdu: max_sdu.value, block })
 }
 
 fn police(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Police> {
@@ -172,4 +191,48 @@ fn stations(
     let found =
         names.iter().filter_map(|(name, span)| station(reader, owner, plant, name, *span, role));
     found.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use rtether_model::ingress::Filter;
+    use rtether_model::quantity::Bytes;
+
+    use crate::load;
+
+    /// Returns the filter of a rule with these keys, and the messages.
+    fn filter(keys: &str) -> (Option<Filter>, String) {
+        let text = format!(
+            "rtether: 1\n\
+             nodes: {{ a: {{ stack: zero }}, b: {{ stack: zero }} }}\n\
+             switches: {{ s: {{ ports: 2, ingress: [{{ from: a, {keys} }}] }} }}\n\
+             links: [{{ ends: [a, 's:1'], rate: 100 Mbit/s }}, {{ ends: [b, 's:2'], rate: 100 Mbit/s }}]\n\
+             flows: [{{ name: x, from: a, to: b, period: 2 ms, size: 64 B }}]\n"
+        );
+        let loaded = load("test.yaml", &text);
+        let words = loaded.text(crate::render::Style::Plain);
+        let rule = loaded.scenario.and_then(|plant| {
+            let switch = plant.network.iter_nodes().find_map(|(id, _)| plant.network.switch(id))?;
+            switch.ingress.first().cloned()
+        });
+        (rule.and_then(|rule| rule.filter), words)
+    }
+
+    #[test]
+    fn a_filter_has_the_size_of_an_sdu() {
+        for (keys, octets, block) in
+            [("max_sdu: 46 B", 46, false), ("max_sdu: 1.5 kB, block: true", 1_500, true)]
+        {
+            let expected = Filter { max_sdu: Bytes::new(octets), block };
+            assert_eq!(filter(keys), (Some(expected), String::new()));
+        }
+        for (keys, why) in [
+            ("max_sdu: 45 B", "the shortest frame, of 64 B, has an SDU of 46 B"),
+            ("mark: 5, block: true", "`block` has no meaning for a rule without `max_sdu`"),
+            ("max_sdu: 100 B, block: 1", "`block` cannot be"),
+        ] {
+            let (found, words) = filter(keys);
+            assert!(found.is_none() && words.contains(why), "{words}");
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use rtether_model::empirical::{Empirical, Quantile, Quantiles};
 use rtether_model::endnode::TosMatch;
-use rtether_model::ingress::{Exceed, IngressRule, Police};
+use rtether_model::ingress::{Exceed, Filter, IngressRule, Police};
 use rtether_model::network::{
     AddressTable, Buffer, Cost, ForwardingMode, Jitter, LinearStack, MulticastForwarding, NodeId,
     NodeKind, Outliers, Pcp, PortVlan, QueueMap, Router, Selection, Servers, Spread, Stack, Switch,
@@ -180,6 +180,18 @@ pub(super) fn police(dice: &mut Dice, plant: &mut Plant) {
         switch.ingress = (0..dice.between(1, 4)).map(|_| rule(dice, stations)).collect();
         for port in &mut switch.ports {
             port.ingress = dice.chance(20).then(|| vec![rule(dice, stations)]);
+        }
+    }
+    for node in &mut plant.network.nodes {
+        let NodeKind::Switch(switch) = &mut node.kind else {
+            continue;
+        };
+        let own = switch.ports.iter_mut().filter_map(|port| port.ingress.as_mut());
+        for rule in own.chain([&mut switch.ingress]).flatten() {
+            rule.filter = dice.chance(30).then(|| Filter {
+                max_sdu: Bytes::new(dice.pick(&[46, 100, 600, 1_499])),
+                block: dice.chance(40),
+            });
         }
     }
 }

@@ -14,11 +14,15 @@ use super::table::Table;
 
 /// What is shown above the table of rules.
 pub(super) const NOTE: &str = "Frames that each rule decided on, and those of them above the limit of \
-    its policer, which were dropped or demoted. Ports and rules count from 1.";
+    its policer, which were dropped or demoted, larger than its filter lets through, or blocked since \
+    one was larger, which were dropped. Ports and rules count from 1.";
 
 /// Counters of a rule, each with its column in files and on the page.
-const COUNTERS: [(Cause, &str, &str); Cause::ALL.len()] =
-    [(Cause::Exceeded, "exceeded_frames", "above the limit")];
+const COUNTERS: [(Cause, &str, &str); Cause::ALL.len()] = [
+    (Cause::Exceeded, "exceeded_frames", "above the limit"),
+    (Cause::Oversize, "oversize_frames", "too large"),
+    (Cause::Blocked, "blocked_frames", "blocked"),
+];
 
 /// A rule at a port.
 #[derive(Serialize, JsonSchema)]
@@ -29,8 +33,12 @@ pub(super) struct RuleJson {
     rule: u16,
     /// Frames that it decided on.
     matched: u64,
-    /// Those of them above its limit.
+    /// Those of them above the limit of its policer.
     exceeded: u64,
+    /// Those of them larger than its filter lets through (`NotPassingSDUCount`).
+    oversize: u64,
+    /// Those of them that its filter dropped since an earlier one was larger.
+    blocked: u64,
 }
 
 impl RuleJson {
@@ -40,6 +48,8 @@ impl RuleJson {
             rule: own.rule + 1,
             matched: own.counts.matched,
             exceeded: own.counts.of(Cause::Exceeded),
+            oversize: own.counts.of(Cause::Oversize),
+            blocked: own.counts.of(Cause::Blocked),
         }
     }
 }
@@ -48,6 +58,8 @@ impl RuleJson {
 pub(crate) const fn stopped_by(cause: Cause) -> &'static str {
     match cause {
         Cause::Exceeded => "a policer of the switch, whose limit it exceeded",
+        Cause::Oversize => "a filter of the switch, for which it was too large (`max_sdu`)",
+        Cause::Blocked => "a filter of the switch, blocked since an earlier frame was too large",
     }
 }
 
@@ -55,6 +67,7 @@ pub(crate) const fn stopped_by(cause: Cause) -> &'static str {
 pub(crate) const fn step(cause: Cause) -> &'static str {
     match cause {
         Cause::Exceeded => "policer",
+        Cause::Oversize | Cause::Blocked => "filter",
     }
 }
 
@@ -62,6 +75,7 @@ pub(crate) const fn step(cause: Cause) -> &'static str {
 pub(crate) const fn may_stop(cause: Cause) -> &'static str {
     match cause {
         Cause::Exceeded => "not proved kept",
+        Cause::Oversize | Cause::Blocked => "frames above its `max_sdu`",
     }
 }
 
@@ -69,6 +83,7 @@ pub(crate) const fn may_stop(cause: Cause) -> &'static str {
 pub(crate) const fn to_pass(cause: Cause) -> &'static str {
     match cause {
         Cause::Exceeded => "policers whose limits its flows keep",
+        Cause::Oversize | Cause::Blocked => "a `max_sdu` that all frames of its rule keep",
     }
 }
 

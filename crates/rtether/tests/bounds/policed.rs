@@ -1,9 +1,9 @@
-//! Plants whose switches mark and police frames as they arrive, and mirror some of them.
+//! Plants whose switches filter, police and mark frames as they arrive, and mirror some of them.
 
 use rtether_bounds::analyze;
 use rtether_model::endnode::{PortRange, TosMatch};
 use rtether_model::flow::{Flow, Traffic};
-use rtether_model::ingress::{Cause, Exceed, IngressRule, Police};
+use rtether_model::ingress::{Cause, Exceed, Filter, IngressRule, Police};
 use rtether_model::network::{
     Mirror, MirrorDirection, NodeId, NodeKind, Pcp, QueueMap, Selection, Stack,
 };
@@ -32,7 +32,8 @@ impl Plant {
             flow.dscp = dice.pick(&[0, 0, 46]);
             rush(&mut dice, flow);
         }
-        let rules: Vec<IngressRule> = (0..4).map(|_| rule(&mut dice, &plant)).collect();
+        let mut rules: Vec<IngressRule> = (0..4).map(|_| rule(&mut dice, &plant)).collect();
+        filter(&mut rules, number);
         for node in &mut plant.network.nodes {
             let NodeKind::Switch(switch) = &mut node.kind else {
                 continue;
@@ -94,6 +95,17 @@ fn rush(dice: &mut Dice, flow: &mut Flow) {
     }
 }
 
+/// Gives some rules a filter.
+fn filter(rules: &mut [IngressRule], number: u64) {
+    let mut dice = dice(number.wrapping_add(1 << 48));
+    for rule in rules {
+        rule.filter = dice.chance(35).then(|| Filter {
+            max_sdu: Bytes::new(dice.pick(&[46, 100, 400, 1_000, 1_499, 1_500])),
+            block: dice.chance(40),
+        });
+    }
+}
+
 fn pcp(dice: &mut Dice) -> Pcp {
     Pcp::new(u8::try_from(dice.between(0, 7)).unwrap()).unwrap()
 }
@@ -133,8 +145,11 @@ fn rule(dice: &mut Dice, plant: &Plant) -> IngressRule {
 #[derive(Default)]
 pub(crate) struct Met {
     pub(crate) kept: usize,
-    refused: u64,
-    refusing: usize,
+    /// Frames that policers refused, and how many did.
+    refused: [u64; 2],
+    /// The same of filters, and frames that they blocked.
+    filtered: [u64; 2],
+    blocked: u64,
     /// Streams with a bound that lost packets to a policer.
     bounded_with_losses: usize,
 }
@@ -146,23 +161,33 @@ impl Met {
             let node = &record.nodes[policer.port.node.index()];
             let mut own = node.ingress.iter();
             let own = own.find(|own| own.port == policer.port.port && own.rule == policer.rule);
-            let exceeded = own.unwrap().counts.of(Cause::Exceeded);
+            let exceeded = own.unwrap().counts.of(policer.cause);
             if policer.is_kept {
                 assert_eq!(exceeded, 0, "{policer:?} is kept");
                 self.kept += 1;
             } else {
-                self.refused += exceeded;
-                self.refusing += usize::from(exceeded > 0);
+                let is_filter = policer.cause == Cause::Oversize;
+                let [refused, refusing] =
+                    if is_filter { &mut self.filtered } else { &mut self.refused };
+                *refused += exceeded;
+                *refusing += u64::from(exceeded > 0);
+                self.blocked += own.unwrap().counts.of(Cause::Blocked);
             }
         }
-        // Policers that no flow is followed to refuse nothing either.
-        let passed = |node: u32, port: u16, rule: u16| {
+        // Policers that no flow is followed to refuse nothing either, nor filters that no frame is too
+        // large for.
+        let passed = |node: u32, port: u16, rule: u16, cause: Cause| {
             let mut known = analysis.policers.iter();
-            known.any(|own| (own.port.node.0, own.port.port, own.rule) == (node, port, rule))
+            let cause = if cause == Cause::Blocked { Cause::Oversize } else { cause };
+            known.any(|own| {
+                (own.port.node.0, own.port.port, own.rule, own.cause) == (node, port, rule, cause)
+            })
         };
         for (number, node) in (0..).zip(&record.nodes) {
-            for own in node.ingress.iter().filter(|own| own.counts.of(Cause::Exceeded) > 0) {
-                assert!(passed(number, own.port, own.rule), "{own:?} of {number}");
+            for own in &node.ingress {
+                for cause in Cause::ALL.into_iter().filter(|&cause| own.counts.of(cause) > 0) {
+                    assert!(passed(number, own.port, own.rule, cause), "{own:?} of {number}");
+                }
             }
         }
         let streams = analysis.streams.iter().zip(&record.streams);
@@ -205,10 +230,18 @@ fn policed_flows_keep_to_their_bounds() {
     let (mut tightness, met) = soundness([CASES, NIGHTLY_CASES], test, Plant::policed);
     tightness.print("plants with policers");
     println!(
-        "policers in runs: {} kept, {} refuse {} frames; {} streams with losses have a bound",
-        met.kept, met.refusing, met.refused, met.bounded_with_losses
+        "policers in runs: {} kept, {} refuse {} frames; {} filters drop {} and block {}; \
+         {} streams with losses have a bound",
+        met.kept,
+        met.refused[1],
+        met.refused[0],
+        met.filtered[1],
+        met.filtered[0],
+        met.blocked,
+        met.bounded_with_losses
     );
     let is_one = std::env::var_os("RTETHER_CASE").is_some();
     assert!(is_one || tightness.bounded * 3 > tightness.streams);
-    assert!(is_one || (met.kept > 100 && met.refusing > 100 && met.bounded_with_losses > 100));
+    assert!(is_one || (met.filtered[1] > 100 && met.blocked > 100));
+    assert!(is_one || (met.kept > 100 && met.refused[1] > 100 && met.bounded_with_losses > 100));
 }

@@ -3,6 +3,7 @@
 //! limit on the arrivals behind it.
 
 mod arp;
+mod filter;
 mod gap;
 mod ingress;
 mod police;
@@ -54,8 +55,11 @@ impl Walker<'_> {
         &mut self,
         at: (PortId, u16),
         rule: &IngressRule,
-        token: Token,
+        mut token: Token,
     ) -> (Token, Option<Token>) {
+        if let Some(filter) = rule.filter {
+            self.filter(at, filter, &mut token);
+        }
         let arrived = token.frame;
         let mut kept = Token { frame: marked(rule, &arrived), ..token };
         let demoted = rule.police.and_then(|police| self.police(at, police, &arrived, &mut kept));

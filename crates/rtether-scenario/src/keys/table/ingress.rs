@@ -22,7 +22,7 @@ pub(super) const INGRESS_KEY: Key = key(
 pub(crate) static INGRESS: Section = Section {
     name: "ingress",
     noun: "a rule",
-    description: "Matches a frame that has every field named and a fitting value there. One without `mark`, `mark_dscp` and `police` lets frames pass as they are, and keeps them from later rules.",
+    description: "Matches a frame that has every field named and a fitting value there. One without `max_sdu`, `police`, `mark` and `mark_dscp` lets frames pass as they are, and keeps them from later rules.",
     keys: &[
         key("from", STATIONS, Optional, "pc1", "Sending station, or a list of them."),
         key(
@@ -57,6 +57,20 @@ pub(crate) static INGRESS: Section = Section {
             Optional,
             "46",
             "New DSCP, which rules and layers behind see; frames without IP have none.",
+        ),
+        key(
+            "max_sdu",
+            SIZE,
+            Optional,
+            "200 B",
+            "Largest SDU that passes, before `police`; larger frames are dropped. It counts from behind EtherType to before FCS, with padding: 1500 B in an untagged frame of 1518 B.",
+        ),
+        key(
+            "block",
+            Kind::Flag,
+            Default("false"),
+            "true",
+            "Whether a frame above `max_sdu` blocks the stream: all later frames that match at its port are dropped (`StreamBlockedDueToOversizeFrame`).",
         ),
         key(
             "police",
