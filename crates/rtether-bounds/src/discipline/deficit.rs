@@ -62,6 +62,16 @@ impl Deficit {
 
     /// Returns the waits of a queue.
     pub(crate) fn waits(self, port: &Port<'_>, queue: u8) -> Waits {
+        self.waits_below(port, queue, |_| false)
+    }
+
+    /// The same if some queues take no turns and go before all that do.
+    pub(crate) fn waits_below(
+        self,
+        port: &Port<'_>,
+        queue: u8,
+        is_before: impl Fn(u8) -> bool,
+    ) -> Waits {
         let until_empty = port.waits(queue, 0, |other| other != queue);
         if port.curve.octet == 0 {
             return until_empty;
@@ -70,7 +80,8 @@ impl Deficit {
         let divisor = self.sizes(port, queue).divisor;
         // Work of the other queues before the first octet, and for each octet as quotients.
         let (mut base, mut each) = (0i128, Vec::new());
-        for &(other, _) in port.queues.iter().filter(|(other, _)| *other != queue) {
+        let others = port.queues.iter().map(|(other, _)| *other);
+        for other in others.filter(|&other| other != queue && !is_before(other)) {
             let sizes = self.sizes(port, other);
             let quantum = self.quantum(other);
             let wire = i128::from(port.curve.octet) * i128::from(wire_octets(sizes.shortest));
@@ -85,7 +96,7 @@ impl Deficit {
             let each = each.iter().map(|(work, share)| (work * octets, *share));
             sum(each.clone()).unwrap_or_else(|| (sum_up(each), 1))
         };
-        let by_turns = port.waits_brought(queue, clamped(base), extra, |_| false);
+        let by_turns = port.waits_brought(queue, clamped(base), extra, is_before);
         smaller(until_empty, by_turns)
     }
 }

@@ -76,7 +76,7 @@ impl Port<'_> {
         let heavier = heavier.collect();
         let (own, mut heavier) = (slow(own), slow(heavier));
         let mut higher = slow(self.of(is_higher));
-        let base = add(base, self.curve.latency);
+        let base = add(share.time(base), self.curve.latency);
         waits_in(&own, base, &mut heavier, &mut higher, self.is_whole)
     }
 
