@@ -15,7 +15,7 @@ use crate::scenario::Scenario;
 /// A kind of node or port, and why it has no setting.
 type Rule<T> = (fn(&T) -> bool, &'static str);
 
-const SWITCHES: [Rule<Switch>; 6] = [
+const SWITCHES: [Rule<Switch>; 7] = [
     (|switch| switch.router.is_some(), "a router is no bridge"),
     (
         |switch| switch.mode == ForwardingMode::CutThrough,
@@ -28,6 +28,16 @@ const SWITCHES: [Rule<Switch>; 6] = [
     (
         |switch| switch.plans().any(|plan| plan.needs(Feature::Deadlines)),
         "frames that a bridge forwards have no deadline in Linux",
+    ),
+    (
+        |switch| {
+            // Those of the rules above have been refused.
+            let mut others = switch
+                .plans()
+                .filter(|plan| !plan.needs(Feature::FrameTurns) && !plan.needs(Feature::Deadlines));
+            others.any(|plan| !can_say(&plan))
+        },
+        "a port with this selection is not exported; `strict`, `drr` and `cbs` are",
     ),
     (|switch| switch.has_ingress(), "rules for frames that arrive are not exported"),
     (|switch| switch.mirror.is_some(), "mirror ports are not exported"),
