@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use rtether_model::flow::{Flow, Traffic};
-use rtether_model::network::{Network, NodeId, PortId};
+use rtether_model::network::{Network, NodeId, PortId, PortPlan};
 use rtether_model::partition::LocalDeadlines;
 
 use crate::analysis::{AccessObstacle, Reason};
@@ -44,6 +44,8 @@ pub(crate) struct Server {
     pub(crate) is_lossy: bool,
     /// Whether packets leave it at least as far apart as their service lasts.
     pub(crate) spaces: bool,
+    /// How its queues share the line, if it is a port of a switch that chooses among them.
+    pub(crate) plan: Option<PortPlan>,
     pub(crate) discipline: Discipline,
 }
 

@@ -174,6 +174,7 @@ fn inside(kind: ServerKind, spaces: bool, discipline: Discipline) -> Server {
         is_cut_through: false,
         is_lossy: false,
         spaces,
+        plan: None,
         discipline,
     }
 }
@@ -239,16 +240,17 @@ fn add_smoother(network: &Network, port: PortId, server: u32, servers: &mut Vec<
 fn add_port(network: &Network, schemes: &Schemes<'_>, hop: &Hop, servers: &mut Vec<Server>) -> u32 {
     let link = &network.links[hop.link.index()];
     let port = hop.egress;
-    let (kind, discipline) = match &network.node(port.node).kind {
+    let (kind, discipline, plan) = match &network.node(port.node).kind {
         NodeKind::Hub(_) => return NONE,
         NodeKind::EndStation(station) => {
             let driver = station::driver(station).map(Box::new);
             let plain = if station.by_deadline { Discipline::Deadline } else { Discipline::Fifo };
             let discipline = driver.map_or(plain, Discipline::Driver);
-            (ServerKind::Station(port), discipline)
+            (ServerKind::Station(port), discipline, None)
         }
         NodeKind::Switch(switch) => {
-            (ServerKind::Switch(port), Discipline::of_port(&switch.plan_at(port.port)))
+            let plan = switch.plan_at(port.port);
+            (ServerKind::Switch(port), Discipline::of_port(&plan), Some(plan))
         }
     };
     let is_shared = network.is_half_duplex(link);
@@ -280,6 +282,8 @@ fn add_port(network: &Network, schemes: &Schemes<'_>, hop: &Hop, servers: &mut V
             curve: ServiceCurve::new(octet.unwrap_or(0), discipline.pauses()),
             interface_per_octet: interfaces.map(|(cost, _)| cost.per_octet.as_ps()).fold(0, add_up),
             latency_jitter: switch.map_or(0, |switch| switch.latency_jitter.as_ps()),
+            // On a medium with turns of its own the port does not choose.
+            plan: plan.filter(|_| !matches!(discipline, Discipline::Access(_))),
             is_cut_through: switch.is_some_and(|switch| switch.mode == ForwardingMode::CutThrough),
             discipline,
             is_lossy: link.errors_per_billion > 0 || schemes.is_lossy(hop.ingress.node),

@@ -126,11 +126,13 @@ impl PortPlan {
         self.algorithms.get(usize::from(queue)).copied().unwrap_or(Algorithm::Strict)
     }
 
-    /// Returns the algorithm that the port has besides strict priority, without its values; strict
-    /// if it has no other.
-    pub fn leading(&self) -> Algorithm {
-        let mut others = self.algorithms.iter().filter(|own| **own != Algorithm::Strict);
-        others.next().copied().unwrap_or(Algorithm::Strict)
+    /// Returns whether two queues take turns with each other.
+    pub fn take_turns(&self, one: u8, other: u8) -> bool {
+        matches!(
+            (self.algorithm(one), self.algorithm(other)),
+            (Algorithm::Wrr { .. }, Algorithm::Wrr { .. })
+                | (Algorithm::Drr { .. }, Algorithm::Drr { .. })
+        )
     }
 
     /// Returns the frames per turn of each queue; zero without such turns.
@@ -202,7 +204,7 @@ mod tests {
         let below = PortPlan::new(Selection::StrictWrr { weights }, 4);
         assert_eq!(below.weights(), [4, 3, 2, 0, 0, 0, 0, 0]);
         assert_eq!(below.algorithm(3), Algorithm::Strict);
-        assert_eq!(below.leading(), Algorithm::Wrr { weight: 4 });
+        assert!(below.take_turns(0, 2) && !below.take_turns(3, 2));
         let alone = PortPlan::new(Selection::StrictWrr { weights }, 1);
         assert_eq!(alone.algorithm(0), Algorithm::Wrr { weight: 4 });
         let quanta = [64, 128, 256, 512, 9, 9, 9, 9];
@@ -213,7 +215,7 @@ mod tests {
         assert_eq!(cbs.idle_slopes(), [0, 25, 0, 9, 0, 0, 0, 0].map(BitRate::from_mbps));
         assert_eq!(cbs.algorithm(0), Algorithm::Cbs { idle_slope: BitRate::default() });
         assert_eq!(cbs.algorithm(4), Algorithm::Strict);
-        assert_eq!(PortPlan::new(Selection::Fcfs, 8).leading(), Algorithm::Strict);
+        assert!(drr.take_turns(0, 2) && !cbs.take_turns(0, 1));
     }
 
     /// A plan can hold what no word of the language says yet: shapers above turns.
@@ -227,5 +229,6 @@ mod tests {
         assert_eq!(plan.quanta()[5..], [1_522, 0, 0]);
         assert_eq!(plan.idle_slopes()[5..], [0, 10, 10].map(BitRate::from_mbps));
         assert!(!plan.needs_only(&[Feature::Queues, Feature::Credits]));
+        assert!(plan.take_turns(0, 5) && !plan.take_turns(5, 6));
     }
 }

@@ -9,7 +9,7 @@ use crate::curve::Load;
 use crate::discipline::Discipline;
 use crate::discipline::receive::class_of;
 use crate::evaluate::{wait_among, wait_of};
-use crate::plant::Plant;
+use crate::plant::{Plant, Server};
 use crate::solve::loads_among;
 use crate::tandem::sfa::only;
 
@@ -122,25 +122,21 @@ impl<'a> At<'a> {
         if visit == other {
             return if server.curve.pauses { ShareCause::Pause } else { ShareCause::Own };
         }
-        relation(&server.discipline, own.queue, other_visit.queue)
+        relation(server, own.queue, other_visit.queue)
     }
 }
 
 /// Returns how packets of another queue delay those of a queue.
-pub(super) fn relation(discipline: &Discipline, own: u8, other: u8) -> ShareCause {
-    let (own, other) = if matches!(discipline, Discipline::Receive(_)) {
+pub(super) fn relation(server: &Server, own: u8, other: u8) -> ShareCause {
+    let (own, other) = if matches!(server.discipline, Discipline::Receive(_)) {
         (class_of(own), class_of(other))
     } else {
         (own, other)
     };
-    let takes_turns = if let Discipline::RoundRobin(turns) = discipline {
-        ![own, other].map(Some).contains(&turns.strict)
-    } else {
-        matches!(discipline, Discipline::Deficit(_))
-    };
+    let take_turns = server.plan.as_ref().is_some_and(|plan| plan.take_turns(own, other));
     match other.cmp(&own) {
         Ordering::Equal => ShareCause::SameClass,
-        Ordering::Less | Ordering::Greater if takes_turns => ShareCause::OtherQueue,
+        Ordering::Less | Ordering::Greater if take_turns => ShareCause::OtherQueue,
         Ordering::Less => ShareCause::Lower,
         Ordering::Greater => ShareCause::Higher,
     }

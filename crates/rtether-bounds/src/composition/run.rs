@@ -44,7 +44,7 @@ pub(super) fn shares(composer: &Composer, method: Method, run: &[u32]) -> Option
                 key: own.flow,
                 flow: own.flow,
                 is_reply: plant.way_to(other).any(|visit| visit.is_answer),
-                cause: relation(&server.discipline, here.queue, own.queue),
+                cause: relation(server, here.queue, own.queue),
                 cost: own.service.max(),
             });
         }

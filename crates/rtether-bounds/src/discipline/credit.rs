@@ -41,7 +41,7 @@
 //! `v` on the port sends the `n` frames that were in the ring, and what has entered since. So `B` is
 //! `n` of the longest frames. Behind its entry a frame waits for `n - 1` others.
 
-use rtether_model::quantity::BitRate;
+use rtether_model::network::PortPlan;
 
 use super::port::{Port, Waits};
 use crate::curve::round_up;
@@ -54,8 +54,8 @@ use crate::wait::{Unbounded, affine_limit, exact_rate};
 pub(crate) struct Credit([i128; 8]);
 
 impl Credit {
-    pub(crate) fn new(idle_slopes: [BitRate; 8]) -> Self {
-        Self(idle_slopes.map(|slope| slope.as_bps().into()))
+    pub(crate) fn new(plan: &PortPlan) -> Self {
+        Self(plan.idle_slopes().map(|slope| slope.as_bps().into()))
     }
 
     /// Returns the idle slope of a queue as parts of the rate ([`Share`]); zero without a shaper.
@@ -118,6 +118,9 @@ mod tests {
     use alloc::vec;
     use alloc::vec::Vec;
 
+    use rtether_model::network::Selection;
+    use rtether_model::quantity::BitRate;
+
     use super::super::port::Unasked;
     use super::*;
     use crate::curve::Load;
@@ -147,7 +150,8 @@ mod tests {
             queues: &queues,
             is_whole: false,
         };
-        let credit = Credit::new(all);
+        let count = u8::try_from(slopes.len()).unwrap();
+        let credit = Credit::new(&PortPlan::new(Selection::Cbs { idle_slopes: all }, count));
         let each = queues.iter().map(|(queue, _)| credit.waits(&port, *queue));
         each.map(|found| found.map(|waits| waits[0])).collect()
     }

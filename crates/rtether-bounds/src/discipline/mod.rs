@@ -61,17 +61,20 @@ pub(crate) enum Discipline {
 impl Discipline {
     /// Returns the discipline of a port with this plan.
     pub(crate) fn of_port(plan: &PortPlan) -> Self {
-        match plan.leading() {
-            Algorithm::Strict if plan.needs(Feature::Queues) => Self::Strict,
-            Algorithm::Strict => Self::Fifo,
-            Algorithm::Wrr { .. } => {
-                let top = plan.queues() - 1;
-                let strict = (plan.algorithm(top) == Algorithm::Strict).then_some(top);
-                Self::RoundRobin(RoundRobin { weights: plan.weights(), strict })
-            }
-            Algorithm::Drr { .. } => Self::Deficit(Deficit(plan.quanta())),
-            Algorithm::Cbs { .. } => Self::Credit(Credit::new(plan.idle_slopes())),
-            Algorithm::EarliestDeadline => Self::Deadline,
+        if plan.needs(Feature::Credits) {
+            Self::Credit(Credit::new(plan))
+        } else if plan.needs(Feature::OctetTurns) {
+            Self::Deficit(Deficit(plan.quanta()))
+        } else if plan.needs(Feature::FrameTurns) {
+            let top = plan.queues() - 1;
+            let strict = (plan.algorithm(top) == Algorithm::Strict).then_some(top);
+            Self::RoundRobin(RoundRobin { weights: plan.weights(), strict })
+        } else if plan.needs(Feature::Deadlines) {
+            Self::Deadline
+        } else if plan.needs(Feature::Queues) {
+            Self::Strict
+        } else {
+            Self::Fifo
         }
     }
 

@@ -17,6 +17,8 @@
 //! it finds no credit. A port is asked again at the end of a frame or, if nothing waits then, when
 //! the next one comes to any of its queues, which is as good: until then no queue gains anything.
 
+use core::ops::Range;
+
 use rtether_model::quantity::{BitRate, Bytes, Instant};
 use rtether_model::wire::wire_size;
 
@@ -30,7 +32,8 @@ const SLOPE_MAX: i128 = 1_000_000_000_000;
 #[derive(Clone, Debug)]
 pub(super) struct Credit {
     queues: [Shaped; 8],
-    count: u8,
+    /// Those that it decides about.
+    own: Range<u8>,
     /// Queue whose frame is being sent, until the port is asked again.
     sending: Option<u8>,
 }
@@ -46,14 +49,15 @@ struct Shaped {
 }
 
 impl Credit {
-    pub(super) fn new(slopes: [BitRate; 8], count: u8) -> Self {
+    /// Creates the rule of these queues; it does not look at others.
+    pub(super) fn new(slopes: [BitRate; 8], own: Range<u8>) -> Self {
         Self {
             queues: slopes.map(|slope| Shaped {
                 slope: i128::from(slope.as_bps()).min(SLOPE_MAX),
                 zero: 0,
                 sent_until: Instant::ZERO,
             }),
-            count,
+            own,
             sending: None,
         }
     }
@@ -64,7 +68,7 @@ impl Credit {
             self.queues[usize::from(queue)].sent_until = now;
         }
         let mut wake: Option<Instant> = None;
-        for queue in (0..self.count).rev().filter(|&queue| waiting.has_frame(queue)) {
+        for queue in self.own.clone().rev().filter(|&queue| waiting.has_frame(queue)) {
             let shaped = &mut self.queues[usize::from(queue)];
             let ready_at = shaped.ready_at(waiting.head_since(queue));
             if ready_at <= now {

@@ -26,7 +26,7 @@ mod round_robin;
 
 use alloc::boxed::Box;
 
-use rtether_model::network::{Algorithm, PortPlan};
+use rtether_model::network::{Algorithm, Feature, PortPlan};
 use rtether_model::quantity::{BitRate, Bytes, Instant};
 use rtether_model::wire::wire_time;
 
@@ -104,16 +104,16 @@ impl Selector {
     /// where the selection does not see when a frame begins on the line.
     pub fn new(plan: &PortPlan, rate: Option<BitRate>) -> Self {
         let queues = plan.queues();
-        let rule = match plan.leading() {
-            Algorithm::Strict | Algorithm::EarliestDeadline => Rule::Strict,
-            Algorithm::Wrr { .. } if plan.algorithm(queues - 1) == Algorithm::Strict => {
-                Rule::RoundRobin(RoundRobin::below_strict(plan.weights(), queues))
-            }
-            Algorithm::Wrr { .. } => Rule::RoundRobin(RoundRobin::new(plan.weights(), queues)),
-            Algorithm::Drr { .. } => Rule::Deficit(Deficit::new(plan.quanta(), queues)),
-            Algorithm::Cbs { .. } => {
-                Rule::Credit(Box::new(Credit::new(plan.idle_slopes(), queues)))
-            }
+        let rule = if plan.needs(Feature::Credits) {
+            Rule::Credit(Box::new(Credit::new(plan.idle_slopes(), 0..queues)))
+        } else if plan.needs(Feature::OctetTurns) {
+            Rule::Deficit(Deficit::new(plan.quanta(), queues))
+        } else if !plan.needs(Feature::FrameTurns) {
+            Rule::Strict
+        } else if plan.algorithm(queues - 1) == Algorithm::Strict {
+            Rule::RoundRobin(RoundRobin::below_strict(plan.weights(), queues))
+        } else {
+            Rule::RoundRobin(RoundRobin::new(plan.weights(), queues))
         };
         Self { queues, rate, rule }
     }

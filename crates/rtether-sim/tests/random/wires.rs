@@ -5,7 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use rtether_model::network::{ForwardingMode, LinkId, NodeId, Pcp, PortId, Selection, Switch};
+use rtether_model::network::{
+    Feature, ForwardingMode, LinkId, NodeId, Pcp, PortId, Selection, Switch,
+};
 use rtether_model::partition::LocalDeadlines;
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_model::record::Record;
@@ -126,7 +128,7 @@ impl<'a> Wires<'a> {
             }
             if let Some(switch) = self.floors.network.switch(port.port.node) {
                 // Under a shaper frames may wait at an idle port.
-                if !matches!(switch.selection, Selection::Cbs { .. }) {
+                if !switch.plan().needs(Feature::Credits) {
                     check_work(sent, port.port);
                 }
                 check_order(sent, switch, port.port);
