@@ -95,7 +95,14 @@ impl PortPlan {
                 Algorithm::Wrr { weight: weights[at] }
             }
             Selection::Drr { quanta } => Algorithm::Drr { quantum: quanta[at] },
-            Selection::Cbs { idle_slopes } => Algorithm::Cbs { idle_slope: idle_slopes[at] },
+            Selection::CbsDrr { idle_slopes, quanta }
+                if idle_slopes[..=at].iter().all(|slope| slope.as_bps() == 0) =>
+            {
+                Algorithm::Drr { quantum: quanta[at] }
+            }
+            Selection::Cbs { idle_slopes } | Selection::CbsDrr { idle_slopes, .. } => {
+                Algorithm::Cbs { idle_slope: idle_slopes[at] }
+            }
             Selection::EarliestDeadline => Algorithm::EarliestDeadline,
         }
     }
@@ -124,6 +131,12 @@ impl PortPlan {
     /// Returns the algorithm of a queue; strict beyond the last queue.
     pub fn algorithm(&self, queue: u8) -> Algorithm {
         self.algorithms.get(usize::from(queue)).copied().unwrap_or(Algorithm::Strict)
+    }
+
+    /// Returns how many queues take turns of octets; they are the lowest ones.
+    pub fn octet_turns(&self) -> u8 {
+        let own = self.algorithms.iter();
+        own.take_while(|own| matches!(own, Algorithm::Drr { .. })).map(|_| 1).sum()
     }
 
     /// Returns whether two queues take turns with each other.
@@ -218,17 +231,22 @@ mod tests {
         assert!(drr.take_turns(0, 2) && !cbs.take_turns(0, 1));
     }
 
-    /// A plan can hold what no word of the language says yet: shapers above turns.
+    /// Oracle: by hand. Turns end at the lowest queue with an idle slope; one above it has none, and
+    /// is strict.
     #[test]
     fn queues_have_algorithms_of_their_own() {
-        let cbs = Algorithm::Cbs { idle_slope: BitRate::from_mbps(10) };
-        let drr = Algorithm::Drr { quantum: 1_522 };
-        let algorithms = [drr, drr, drr, drr, drr, drr, cbs, cbs];
-        let plan = PortPlan { queues: 8, is_shared: false, algorithms };
+        let idle_slopes = [0, 0, 0, 0, 0, 10, 0, 10].map(BitRate::from_mbps);
+        let quanta = [1_522, 1_522, 1_522, 1_522, 3_044, 9, 9, 9];
+        let plan = PortPlan::new(Selection::CbsDrr { idle_slopes, quanta }, 8);
         assert_eq!(needs(&plan), [true, false, true, true, false]);
-        assert_eq!(plan.quanta()[5..], [1_522, 0, 0]);
-        assert_eq!(plan.idle_slopes()[5..], [0, 10, 10].map(BitRate::from_mbps));
+        assert_eq!(plan.quanta(), [1_522, 1_522, 1_522, 1_522, 3_044, 0, 0, 0]);
+        assert_eq!(plan.idle_slopes()[4..], [0, 10, 0, 10].map(BitRate::from_mbps));
+        assert_eq!(plan.algorithm(6), Algorithm::Cbs { idle_slope: BitRate::default() });
+        assert_eq!(plan.octet_turns(), 5);
+        let few = PortPlan::new(Selection::CbsDrr { idle_slopes, quanta }, 4);
+        assert_eq!(needs(&few), [true, false, true, false, false]);
+        assert_eq!(few.octet_turns(), 4);
         assert!(!plan.needs_only(&[Feature::Queues, Feature::Credits]));
-        assert!(plan.take_turns(0, 5) && !plan.take_turns(5, 6));
+        assert!(plan.take_turns(0, 4) && !plan.take_turns(4, 5) && !plan.take_turns(5, 6));
     }
 }

@@ -33,6 +33,15 @@ pub enum Selection {
         /// less the rate of the link.
         idle_slopes: [BitRate; 8],
     },
+    /// The same above deficit round robin: the queues below the lowest one that has an idle slope
+    /// take turns, when no other queue may send (IEEE 802.1Q-2022, 8.6.8.3).
+    CbsDrr {
+        /// Idle slope, indexed by queue, as of [`Self::Cbs`].
+        idle_slopes: [BitRate; 8],
+        /// Octets per turn, indexed by queue, as of [`Self::Drr`]; not used from the lowest queue with
+        /// an idle slope on.
+        quanta: [u16; 8],
+    },
     /// The frame with the earliest local deadline, over all queues; ties in order of arrival.
     ///
     /// The local deadline is the arrival at the queue plus the flow's part of its deadline for one

@@ -108,6 +108,33 @@ fn an_idle_port_is_asked_about_each_frame() {
 }
 
 #[test]
+fn turns_take_what_a_shaped_queue_leaves() {
+    // By hand: frames of 1000 octets begin 81.6 us apart. The second shaped one waits for its credit
+    // until 334.464 us; until then the queues below send two frames and one, as their quanta say.
+    let mut idle_slopes = [BitRate::default(); 8];
+    idle_slopes[2] = BitRate::from_mbps(25);
+    let mut plant =
+        burst(Selection::CbsDrr { idle_slopes, quanta: [1_000, 2_000, 0, 0, 0, 0, 0, 0] });
+    let [a, b] = [plant.flows[0].talker, plant.flows[0].listeners[0]];
+    plant.flows.clear();
+    for node in &mut plant.network.nodes {
+        if let NodeKind::Switch(switch) = &mut node.kind {
+            switch.queues = QueueMap::standard(3).unwrap();
+        }
+    }
+    for (at, pcp) in (0..).zip([7, 7, 5, 5, 5, 0, 0]) {
+        plant.flow(once(&format!("f{at}"), [a, b], US(at), 1_000, pcp));
+    }
+    let mut times = Times::default();
+    plant.run_with(2, 1, &mut times);
+    let order: Vec<u32> = times.0.iter().map(|(flow, _)| *flow).collect();
+    assert_eq!(order, [0, 2, 3, 5, 1, 4, 6]);
+    let found: Vec<Duration> = times.0.iter().map(|(_, time)| time.since_start()).collect();
+    let expected = (0..7).map(|frame| NS(8_064) + NS(81_600) * frame + NS(80_640));
+    assert_eq!(found, expected.collect::<Vec<_>>());
+}
+
+#[test]
 fn transmit_queues_of_a_station_wait_for_their_credit() {
     // 1518 octets from 0 on, four of 200 at 1 us: 3051 bit at 123.04 us, 1320 for each, -909 at
     // 175.84 us, zero again at 212.2 us. The last bit is out 16.64 us after the beginning.

@@ -36,39 +36,72 @@
 //! long a credit may be above zero while the port is idle. Each debt and each latency has one
 //! picosecond more.
 //!
+//! **Turns below.** The lowest queues may take turns of octets when no other queue may send. Each of
+//! them then has the share `(R - sum_S I_j) / R` and the latency `D` without `B`, `b` and `r`, where `S`
+//! are all shaped queues, `U` go first, and the others that take turns cost it what they do at a port
+//! of their own, [`super::deficit`].
+//!
+//! *Proof.* Let 0 be the last time before which queue `q` was empty and none of its frames was in
+//! service, and `e` the time at which the frame looked at begins. From 0 to `e` the port is busy, as
+//! the turns have a frame to send whenever no other queue may. Let `v` be the last time up to 0 at
+//! which the port began a frame of a queue that takes turns, or ceased to be idle. As in (1), nothing
+//! waited in `U` then, and no credit was above zero. From `v` to `e` the port sends `W` of `q`, all of
+//! which has come since `v`, what the other queues send in turns that end after `v`, and `U` and `S`
+//! as in (2). Nobody asks the turns while another queue sends, so that a turn which is not over at
+//! `v` is not over at 0: what the other queues send in turns that end after `v` is what they send
+//! in turns that end after 0, which the theorem of the turns counts for the whole of each turn. It
+//! speaks of the order of turns, not of time. So `R (e - v)` is at most `W`, this, `h(e - v)`, and
+//! `I_j (e - v)` and the debt of each `j` in `S`. (Where all that take turns count as one queue, it is
+//! the lowest, and the second part holds for it: this is the other bound of the turns.) QED
+//!
 //! **Behind a ring** of `n > 1` descriptors a frame is charged when it enters: the debt is `L_j`. The
 //! proof holds for the times of entry, with a ring that is full instead of a port that is busy: from
 //! `v` on the port sends the `n` frames that were in the ring, and what has entered since. So `B` is
 //! `n` of the longest frames. Behind its entry a frame waits for `n - 1` others.
 
+use alloc::vec::Vec;
+
 use rtether_model::network::PortPlan;
 
+use super::deficit::Deficit;
 use super::port::{Port, Waits};
 use crate::curve::round_up;
 use crate::service_curve::{ServiceCurve, Share};
 use crate::source::add;
 use crate::wait::{Unbounded, affine_limit, exact_rate};
 
-/// Idle slopes in bit/s, by queue; zero without a shaper.
+/// Credits, maybe above turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Credit([i128; 8]);
+pub(crate) struct Credit {
+    /// Idle slopes in bit/s, by queue; zero without a shaper.
+    slopes: [i128; 8],
+    /// Number of queues that take turns: the lowest ones.
+    turns: u8,
+    deficit: Deficit,
+}
 
 impl Credit {
     pub(crate) fn new(plan: &PortPlan) -> Self {
-        Self(plan.idle_slopes().map(|slope| slope.as_bps().into()))
+        Self {
+            slopes: plan.idle_slopes().map(|slope| slope.as_bps().into()),
+            turns: plan.octet_turns(),
+            deficit: Deficit(plan.quanta()),
+        }
     }
 
     /// Returns the idle slope of a queue as parts of the rate ([`Share`]); zero without a shaper.
     fn parts(self, port: &Port<'_>, queue: u8) -> i128 {
-        self.0[usize::from(queue)].saturating_mul(port.curve.octet.into())
+        self.slopes[usize::from(queue)].saturating_mul(port.curve.octet.into())
     }
 
     /// Returns the waits of a queue.
     pub(crate) fn waits(self, port: &Port<'_>, queue: u8) -> Waits {
-        let is_shaped = |other: u8| self.0[usize::from(other)] > 0;
+        let is_shaped = |other: u8| self.slopes[usize::from(other)] > 0;
+        let takes_turns = queue < self.turns;
         let whole = i128::from(Share::DENOMINATOR);
         let ring = port.curve.latency;
-        let mut front = port.longest(|other| other < queue).max(ring);
+        // Among turns a lower frame is one of those that count anyway.
+        let mut front = port.longest(|other| other < queue && !takes_turns).max(ring);
         let mut left = whole;
         let above = port.queues.iter().map(|(other, _)| *other);
         for other in above.filter(|&other| other > queue && is_shaped(other)) {
@@ -91,7 +124,14 @@ impl Credit {
         };
         if !is_shaped(queue) {
             let share = Share::of(left).ok_or_else(|| overload(left))?;
-            return behind(share, share.time(front)).waits(queue, 0, is_before);
+            let rest = behind(share, share.time(front));
+            if !takes_turns {
+                return rest.waits(queue, 0, is_before);
+            }
+            let unshaped = port.queues.iter().filter(|(other, _)| !is_shaped(*other));
+            let queues: Vec<_> = unshaped.cloned().collect();
+            let rest = Port { queues: &queues, ..rest };
+            return self.deficit.waits_below(&rest, queue, |other| other >= self.turns);
         }
         let mut above = port.of(is_before);
         let before = affine_limit(&mut above)?;
@@ -138,6 +178,25 @@ mod tests {
 
     /// Returns the waits of `loads`, each in a queue of its own with its idle slope in bit/s.
     fn waits(octet: i64, slopes: &[u64], loads: &[Load]) -> Vec<Result<i64, Unbounded>> {
+        waits_of(octet, slopes, loads, |idle_slopes| Selection::Cbs { idle_slopes })
+    }
+
+    /// The same with turns of `quanta` octets below.
+    fn waits_above(
+        octet: i64,
+        slopes: &[u64],
+        loads: &[Load],
+        quanta: [u16; 8],
+    ) -> Vec<Result<i64, Unbounded>> {
+        waits_of(octet, slopes, loads, |idle_slopes| Selection::CbsDrr { idle_slopes, quanta })
+    }
+
+    fn waits_of(
+        octet: i64,
+        slopes: &[u64],
+        loads: &[Load],
+        selection: impl Fn([BitRate; 8]) -> Selection,
+    ) -> Vec<Result<i64, Unbounded>> {
         let mut all = [BitRate::default(); 8];
         for (own, &slope) in all.iter_mut().zip(slopes) {
             *own = BitRate::from_bps(slope);
@@ -151,7 +210,7 @@ mod tests {
             is_whole: false,
         };
         let count = u8::try_from(slopes.len()).unwrap();
-        let credit = Credit::new(&PortPlan::new(Selection::Cbs { idle_slopes: all }, count));
+        let credit = Credit::new(&PortPlan::new(selection(all), count));
         let each = queues.iter().map(|(queue, _)| credit.waits(&port, *queue));
         each.map(|found| found.map(|waits| waits[0])).collect()
     }
@@ -183,6 +242,31 @@ mod tests {
         assert_eq!(found[1], Ok(2 * 123_040_000 * 8 / 7 + 1 + 1));
     }
 
+    /// Oracle: by hand, in picoseconds. A shaped queue has half of the link and a debt of 61.52 us,
+    /// which the others wait for twice as long. In their turns each frame has one of the other queue
+    /// in front, 121.6 us, or two if the other has twice the quantum.
+    #[test]
+    fn turns_below_by_hand() {
+        let one = |octets, burst| load(OCTET, octets, burst, 100 * MS);
+        let loads = [one(1_500, 1), one(1_500, 100), one(FULL, 1)];
+        let slopes = [0, 0, 50 * MBIT];
+        let one_to_one = waits_above(OCTET, &slopes, &loads, [1_500; 8]);
+        let mut quanta = [1_500; 8];
+        quanta[1] = 3_000;
+        let one_to_two = waits_above(OCTET, &slopes, &loads, quanta);
+        let behind = (61_520_000 + 1) * 2 + 1;
+        assert_eq!(one_to_one[0], Ok(behind + 2 * 121_600_000));
+        assert_eq!(one_to_two[0], Ok(behind + 2 * 2 * 121_600_000));
+        // The last of a hundred has all others in front, with one of the other queue at most.
+        assert_eq!(one_to_one[1], Ok(behind + 2 * 100 * 121_600_000));
+        // The longest of the turns, 123.04 us with their gaps, delays the shaped one.
+        assert_eq!(one_to_one[2], Ok(121_600_000 + 1));
+        // A strict queue above the shaped one goes before all: one frame of it is there.
+        let four = [loads[0], loads[1], loads[2], one(200, 1)];
+        let found = waits_above(OCTET, &[0, 0, 50 * MBIT, 0], &four, [1_500; 8]);
+        assert_eq!(found[0], Ok(behind + 2 * (121_600_000 + 17_600_000)));
+    }
+
     /// Oracle: by hand. A class that brings more than its slope, gap included, has no bound.
     #[test]
     fn a_class_needs_its_slope() {
@@ -197,14 +281,18 @@ mod tests {
         assert_eq!(found, [Err(Unbounded::Overload(1_200_000)), higher]);
     }
 
+    /// Returns a source of random numbers below what it is asked for.
+    fn draws(mut seed: u64) -> impl FnMut(usize) -> usize {
+        move |below| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            usize::try_from(seed >> 33).unwrap() % below
+        }
+    }
+
     /// Oracle: schedules of a port, drawn at random and followed frame by frame.
     #[test]
     fn no_schedule_waits_longer() {
-        let mut seed = 11u64;
-        let mut draw = |below: usize| {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            usize::try_from(seed >> 33).unwrap() % below
-        };
+        let mut draw = draws(11);
         let sizes = [64, 500, 1_000, FULL];
         let (mut reached, mut cases) = (0, 0);
         for _ in 0..400 {
@@ -227,7 +315,8 @@ mod tests {
                 // Many frames of the lowest queue meet whatever the others do.
                 let starts: Vec<i64> =
                     (0..3).map(|_| [0, 1, 700, 3_000, 12_303, 12_305][draw(6)]).collect();
-                for (most, seen) in most.iter_mut().zip(schedule(&percents, &loads, &starts)) {
+                let seen = schedule(&percents, &[], &loads, &starts);
+                for (most, seen) in most.iter_mut().zip(seen) {
                     *most = seen.max(*most);
                 }
             }
@@ -241,10 +330,50 @@ mod tests {
         assert!(cases > 800 && 3 * reached > cases, "{reached} of {cases}");
     }
 
+    /// Oracle: schedules of a port, drawn at random and followed frame by frame, where two or three
+    /// queues take turns below a shaped one.
+    #[test]
+    fn no_schedule_below_a_shaper_waits_longer() {
+        let mut draw = draws(13);
+        let sizes = [64, 500, 1_000, FULL];
+        let (mut reached, mut cases) = (0, 0);
+        for _ in 0..400 {
+            let turns = 2 + draw(2);
+            let mut percents: Vec<i64> = vec![0; turns];
+            percents.push([10, 25, 50][draw(3)]);
+            let loads: Vec<Load> = (0..=turns)
+                .map(|_| load(8, sizes[draw(4)], 1 + i64::try_from(draw(8)).unwrap(), 8_000_000))
+                .collect();
+            let mut quanta = [0u16; 8];
+            quanta[..turns].fill_with(|| [500, 1_000, 1_518, 2_500][draw(4)]);
+            let slopes: Vec<u64> =
+                percents.iter().map(|percent| percent.unsigned_abs() * 10_000_000_000).collect();
+            let bounds = waits_above(8, &slopes, &loads, quanta);
+            let mut most = vec![0; loads.len()];
+            for _ in 0..60 {
+                let starts: Vec<i64> =
+                    (0..=turns).map(|_| [0, 1, 700, 3_000, 12_303, 12_305][draw(6)]).collect();
+                let seen = schedule(&percents, &quanta[..turns], &loads, &starts);
+                for (most, seen) in most.iter_mut().zip(seen) {
+                    *most = seen.max(*most);
+                }
+            }
+            for (seen, bound) in most.iter().zip(&bounds) {
+                let bound = bound.unwrap();
+                assert!(*seen <= bound, "{percents:?} {quanta:?} {loads:?}: {seen} of {bound}");
+                reached += i64::from(10 * seen >= 9 * bound);
+                cases += 1;
+            }
+        }
+        assert!(3 * reached > cases, "{reached} of {cases}");
+    }
+
     /// Returns the longest wait in each queue if its burst arrives at its start, where a bit takes a
-    /// picosecond. Credits are in hundredths of a bit.
-    fn schedule(percents: &[i64], loads: &[Load], starts: &[i64]) -> Vec<i64> {
+    /// picosecond. Credits are in hundredths of a bit. The lowest queues take turns of `quanta`.
+    fn schedule(percents: &[i64], quanta: &[u16], loads: &[Load], starts: &[i64]) -> Vec<i64> {
         let all = 0..loads.len();
+        let mut deficits = vec![0; quanta.len()];
+        let (mut turn, mut has_quantum) = (quanta.len().saturating_sub(1), false);
         let mut left: Vec<i64> = loads.iter().map(|load| load.burst).collect();
         let mut credits = vec![0; loads.len()];
         let mut longest = vec![0; loads.len()];
@@ -258,7 +387,24 @@ mod tests {
                 coming.max((slope - 1 - credit).max(0) / slope.max(1))
             };
             let waiting = all.clone().filter(|&queue| left[queue] > 0);
-            let sending = waiting.clone().rev().find(|&queue| rest(queue) == 0);
+            let mut sending = waiting.clone().rev().find(|&queue| rest(queue) == 0);
+            if sending.is_some_and(|queue| queue < quanta.len()) {
+                sending = loop {
+                    if left[turn] > 0 && rest(turn) == 0 {
+                        deficits[turn] += i64::from(if has_quantum { 0 } else { quanta[turn] });
+                        has_quantum = true;
+                        let octets = loads[turn].cost / 8 - 20;
+                        if deficits[turn] >= octets {
+                            deficits[turn] -= octets;
+                            break Some(turn);
+                        }
+                    } else {
+                        deficits[turn] = 0;
+                    }
+                    turn = turn.checked_sub(1).unwrap_or(quanta.len() - 1);
+                    has_quantum = false;
+                };
+            }
             let span = match sending {
                 Some(queue) => loads[queue].cost,
                 None => waiting.map(rest).min().unwrap(),

@@ -22,6 +22,7 @@
 
 mod credit;
 mod deficit;
+mod mixed;
 mod round_robin;
 
 use alloc::boxed::Box;
@@ -32,6 +33,7 @@ use rtether_model::wire::wire_time;
 
 use credit::Credit;
 use deficit::Deficit;
+use mixed::Mixed;
 use round_robin::RoundRobin;
 
 /// The waiting frames of a port, as a selection sees them.
@@ -97,6 +99,7 @@ enum Rule {
     Deficit(Deficit),
     /// Boxed, so that ports without a shaper stay small.
     Credit(Box<Credit>),
+    Mixed(Box<Mixed>),
 }
 
 impl Selector {
@@ -104,7 +107,9 @@ impl Selector {
     /// where the selection does not see when a frame begins on the line.
     pub fn new(plan: &PortPlan, rate: Option<BitRate>) -> Self {
         let queues = plan.queues();
-        let rule = if plan.needs(Feature::Credits) {
+        let rule = if plan.needs(Feature::Credits) && plan.needs(Feature::OctetTurns) {
+            Rule::Mixed(Box::new(Mixed::new(plan)))
+        } else if plan.needs(Feature::Credits) {
             Rule::Credit(Box::new(Credit::new(plan.idle_slopes(), 0..queues)))
         } else if plan.needs(Feature::OctetTurns) {
             Rule::Deficit(Deficit::new(plan.quanta(), queues))
@@ -128,7 +133,7 @@ impl Selector {
     pub const fn is_asked_when_idle(&self) -> bool {
         match self.rule {
             Rule::Strict | Rule::RoundRobin(_) => false,
-            Rule::Deficit(_) | Rule::Credit(_) => true,
+            Rule::Deficit(_) | Rule::Credit(_) | Rule::Mixed(_) => true,
         }
     }
 
@@ -146,6 +151,7 @@ impl Selector {
             Rule::RoundRobin(turns) => turns.next(waiting),
             Rule::Deficit(turns) => turns.next(waiting),
             Rule::Credit(credit) => return credit.next(now, waiting),
+            Rule::Mixed(mixed) => return mixed.next(now, waiting),
         };
         queue.map_or(Decision::Empty, Decision::Send)
     }

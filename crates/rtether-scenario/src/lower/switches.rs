@@ -138,88 +138,128 @@ fn switch(reader: &mut Reader<'_>, fields: &Fields<'_>) -> (Switch, Vec<Pending>
 #[derive(Clone)]
 pub(super) struct Chosen {
     selection: Selection,
-    values: Option<Values>,
+    /// Those of each of its keys.
+    values: Vec<Values>,
 }
 
-/// Values of a selection, one for each queue.
+/// Values of a selection for queues, from queue 0.
 #[derive(Clone)]
 struct Values {
     key: &'static str,
     example: &'static str,
     owner: String,
+    /// 1 beyond the last.
+    list: [u64; 8],
     /// How many there are; `None` without the key.
     found: Option<usize>,
     at: Span,
 }
 
 impl Chosen {
-    /// Reads `selection` and the key that it needs.
+    /// Reads `selection` and the keys that it needs.
     pub(super) fn read(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Self {
         let errors = reader.sink.errors();
         let selected = reader.meaning(fields, &SELECTION);
-        let keys: BTreeSet<&str> = SELECTION.meanings().filter_map(Selected::key).collect();
+        let keys: BTreeSet<&str> = SELECTION.meanings().flat_map(Selected::keys).copied().collect();
         // Which keys belong to a misspelled selection is not known.
         if reader.sink.errors() == errors {
-            for key in keys.into_iter().filter(|key| Some(*key) != selected.key()) {
+            for key in keys.into_iter().filter(|key| !selected.keys().contains(key)) {
                 reader.misplaced(fields, &[key], "this selection");
             }
         }
-        let (key, make) = match selected {
-            Selected::Alone(selection) => {
-                return Self { selection, values: None };
+        match selected {
+            Selected::Alone(selection) => Self { selection, values: Vec::new() },
+            Selected::PerQueue(key, make) => {
+                let own = Values::read(reader, fields, key);
+                Self { selection: make(own.list), values: vec![own] }
             }
-            Selected::PerQueue(key, make) => (key, make),
-        };
-        let entry = fields.get(key);
-        let list = entry.map(|_| reader.values(fields, key).unwrap_or_default());
-        let mut values = [1; 8];
-        for (slot, value) in values.iter_mut().zip(list.iter().flatten()) {
-            *slot = *value;
-        }
-        let selected_at = fields.key_span(SELECTION.key).unwrap_or(fields.at);
-        Self {
-            selection: make(values),
-            values: Some(Values {
-                key,
-                example: fields.spec(key).example,
-                owner: fields.owner.clone(),
-                found: list.map(|list| list.len()),
-                at: entry.map_or(selected_at, |entry| entry.value.span),
-            }),
+            Selected::Below(keys, make) => {
+                let both = keys.map(|key| Values::read(reader, fields, key));
+                Self { selection: make(both.each_ref().map(|own| own.list)), values: both.into() }
+            }
         }
     }
 
     /// Returns the selection for this number of queues.
     pub(super) fn of(&self, reader: &mut Reader<'_>, queues: u8) -> Selection {
-        if let Some(values) = &self.values {
-            values.check(reader, queues);
+        let each = "one for each queue, from queue 0";
+        match &self.values[..] {
+            [slopes, quanta] => {
+                // How many quanta there are follows from the slopes.
+                if slopes.check(reader, queues, each)
+                    && let Some(turns) = slopes.turns_below(reader, queues)
+                {
+                    let each = "one for each queue below the lowest one with an idle slope";
+                    quanta.check(reader, turns, each);
+                }
+            }
+            all => {
+                for own in all {
+                    own.check(reader, queues, each);
+                }
+            }
         }
         self.selection
     }
 }
 
 impl Values {
-    fn check(&self, reader: &mut Reader<'_>, queues: u8) {
+    fn read(reader: &mut Reader<'_>, fields: &Fields<'_>, key: &'static str) -> Self {
+        let entry = fields.get(key);
+        let found = entry.map(|_| reader.values(fields, key).unwrap_or_default());
+        let mut list = [1; 8];
+        for (slot, value) in list.iter_mut().zip(found.iter().flatten()) {
+            *slot = *value;
+        }
+        let selected_at = fields.key_span(SELECTION.key).unwrap_or(fields.at);
+        Self {
+            key,
+            example: fields.spec(key).example,
+            owner: fields.owner.clone(),
+            list,
+            found: found.map(|found| found.len()),
+            at: entry.map_or(selected_at, |entry| entry.value.span),
+        }
+    }
+
+    /// Returns whether there are as many values as there have to be, `each` says for what.
+    fn check(&self, reader: &mut Reader<'_>, count: u8, each: &str) -> bool {
         let Self { key, owner, found, .. } = self;
         let diagnostic = match *found {
             // Empty after a mistake, which has been reported.
-            Some(0) => return,
-            Some(found) if found == usize::from(queues) => return,
+            Some(0) => return false,
+            Some(found) if found == usize::from(count) => return true,
             Some(found) => {
-                let title = format!("`{key}` needs {queues} values, found {found}");
-                let label = "one for each queue, from queue 0";
-                Diagnostic::new(&codes::VALUE_OUT_OF_RANGE, title, self.at, label)
+                let title = format!("`{key}` needs {count} values, found {found}");
+                Diagnostic::new(&codes::VALUE_OUT_OF_RANGE, title, self.at, each)
             }
             None => {
                 let title = format!("{owner} has no `{key}`");
                 let label = "this selection gives each queue its share";
                 let example = self.example.trim_matches(['[', ']']).split(", ").cycle();
-                let list: Vec<&str> = example.take(queues.into()).collect();
+                let list: Vec<&str> = example.take(count.into()).collect();
                 Diagnostic::new(&codes::MISSING_KEY, title, self.at, label)
                     .help(Help::add(format!("{key}: [{}]", list.join(", "))))
             }
         };
         reader.report(diagnostic);
+        false
+    }
+
+    /// Returns the number of queues below the lowest one with an idle slope, which take turns.
+    fn turns_below(&self, reader: &mut Reader<'_>, queues: u8) -> Option<u8> {
+        let lowest = (0..queues).zip(self.list).find(|(_, slope)| *slope > 0);
+        let help = match lowest {
+            Some((turns @ 1.., _)) => return Some(turns),
+            Some(_) => "give queue 0 an idle slope of 0 bit/s, or write `selection: cbs`",
+            None => "give the highest queues an idle slope, or write `selection: drr`",
+        };
+        let what = if lowest.is_some() { "no queue that takes turns" } else { "no shaped queue" };
+        let title = format!("the idle slopes of {} leave {what}", self.owner);
+        let label = "turns are for the queues below the lowest one with an idle slope";
+        reader
+            .report(Diagnostic::new(&codes::VALUE_OUT_OF_RANGE, title, self.at, label).help(help));
+        None
     }
 }
 

@@ -35,7 +35,8 @@ pub(crate) fn selection(dice: &mut Dice) -> Selection {
     }
 }
 
-/// Draws idle slopes for a port of this rate, up to all of it together; some queues have none.
+/// Draws idle slopes for a port of this rate, up to all of it together; some queues have none, and at
+/// half of the ports the lowest take turns.
 pub(crate) fn shaped(dice: &mut Dice, mbps: u64) -> Selection {
     let mut left = 100;
     let mut idle_slopes = [BitRate::default(); 8];
@@ -46,7 +47,15 @@ pub(crate) fn shaped(dice: &mut Dice, mbps: u64) -> Selection {
         let odd = dice.between(0, 999) * percent.min(1);
         *slope = BitRate::from_bps((mbps * percent * 10_000).saturating_sub(odd));
     }
-    Selection::Cbs { idle_slopes }
+    // Drawn apart, so that what follows in recorded cases stays what it was.
+    let mut apart = dice.clone();
+    if apart.chance(50) {
+        return Selection::Cbs { idle_slopes };
+    }
+    let turns = apart.index(6) + 1;
+    idle_slopes[..turns].fill(BitRate::default());
+    let quanta = [(); 8].map(|()| u16::try_from(apart.between(64, 4_000)).unwrap());
+    Selection::CbsDrr { idle_slopes, quanta }
 }
 
 pub(crate) fn random_switch(dice: &mut Dice, is_full: bool) -> Switch {

@@ -28,6 +28,9 @@ pub(crate) enum Selected {
     Alone(Selection),
     /// A selection made from the values of a key, one for each queue; 1 for queues beyond the last.
     PerQueue(&'static str, fn([u64; 8]) -> Selection),
+    /// A selection made from the values of two keys: one for each queue, where zero is none, and one
+    /// for each queue below the lowest that has one; 1 for queues beyond the last.
+    Below([&'static str; 2], fn([[u64; 8]; 2]) -> Selection),
 }
 
 pub(crate) static SELECTION: Words<Selected> = Words::new(
@@ -45,16 +48,18 @@ pub(crate) static SELECTION: Words<Selected> = Words::new(
                 weights: narrow(weights),
             }),
         ),
-        (
-            "drr",
-            Selected::PerQueue("quanta", |quanta| Selection::Drr {
-                quanta: quanta.map(|octets| u16::try_from(octets).unwrap_or(u16::MAX)),
-            }),
-        ),
+        ("drr", Selected::PerQueue("quanta", |quanta| Selection::Drr { quanta: octets(quanta) })),
         (
             "cbs",
             Selected::PerQueue("idle_slopes", |slopes| Selection::Cbs {
                 idle_slopes: slopes.map(BitRate::from_bps),
+            }),
+        ),
+        (
+            "cbs+drr",
+            Selected::Below(["idle_slopes", "quanta"], |[slopes, quanta]| Selection::CbsDrr {
+                idle_slopes: slopes.map(BitRate::from_bps),
+                quanta: octets(quanta),
             }),
         ),
         ("edf", Selected::Alone(Selection::EarliestDeadline)),
@@ -66,7 +71,7 @@ pub(super) const QUANTA: Key = key(
     Kind::Values(&Kind::Count { min: 64, max: 65_535 }),
     Optional,
     "[1522, 1522, 3044, 6088]",
-    "Octets per round of each queue, from queue 0; frames count from addresses to FCS. Needed for `drr`.",
+    "Octets per round of each queue, from queue 0; frames count from addresses to FCS. Needed for `drr`, and for `cbs+drr`: there of each queue below the lowest one with an idle slope.",
 );
 
 pub(super) const IDLE_SLOPES: Key = key(
@@ -74,7 +79,7 @@ pub(super) const IDLE_SLOPES: Key = key(
     Kind::Values(&BIT_RATE),
     Optional,
     "[0 bit/s, 20 Mbit/s, 30 Mbit/s, 25 Mbit/s]",
-    "Idle slope of each queue, from queue 0: the rate that the shaper lets it have, preamble and gap included; 0 for a queue without a shaper. Needed for `cbs`.",
+    "Idle slope of each queue, from queue 0: the rate that the shaper lets it have, preamble and gap included; 0 for a queue without a shaper. Needed for `cbs` and `cbs+drr`.",
 );
 
 pub(super) const WEIGHTS: Key = key(
@@ -126,13 +131,19 @@ const SHARED_BUFFER: Key = memory(
 );
 
 impl Selected {
-    /// Returns the key that holds its values.
-    pub(crate) const fn key(&self) -> Option<&'static str> {
+    /// Returns the keys that hold its values.
+    pub(crate) const fn keys(&self) -> &[&'static str] {
         match self {
-            Self::Alone(_) => None,
-            Self::PerQueue(key, _) => Some(*key),
+            Self::Alone(_) => &[],
+            Self::PerQueue(key, _) => core::slice::from_ref(key),
+            Self::Below(keys, _) => keys,
         }
     }
+}
+
+/// Narrows octets that the table limits to 65 535.
+fn octets(values: [u64; 8]) -> [u16; 8] {
+    values.map(|value| u16::try_from(value).unwrap_or(u16::MAX))
 }
 
 /// Narrows values that the table limits to below 256.
@@ -214,7 +225,7 @@ pub(crate) static SWITCH: Section = Section {
         choice(
             &SELECTION,
             "wrr",
-            "Which queue sends next: the highest that is not empty; first come, first served over all queues; weighted round robin; the highest strictly and the others by weighted round robin (1P3Q1T); deficit round robin, which shares octets (`drr`); the credit-based shaper of IEEE 802.1Q for queues with an idle slope, strict priority among those that may send (`cbs`); the frame that is due first over all queues (`edf`). There a frame is due after the part of its flow's deadline for this port (`partition`), and frames without a deadline go last.",
+            "Which queue sends next: the highest that is not empty; first come, first served over all queues; weighted round robin; the highest strictly and the others by weighted round robin (1P3Q1T); deficit round robin, which shares octets (`drr`); the credit-based shaper of IEEE 802.1Q for queues with an idle slope, strict priority among those that may send (`cbs`); the same above deficit round robin, by which the queues below the lowest one with an idle slope share what the others leave, as in `queues: 4, selection: cbs+drr, idle_slopes: [0 bit/s, 0 bit/s, 20 Mbit/s, 30 Mbit/s], quanta: [1522, 3044]`; the frame that is due first over all queues (`edf`). There a frame is due after the part of its flow's deadline for this port (`partition`), and frames without a deadline go last.",
         ),
         WEIGHTS,
         QUANTA,
