@@ -334,7 +334,15 @@ fn the_books_balance_where_ports_wait_for_credit() {
         for node in &mut plant.network.nodes {
             if let NodeKind::Switch(switch) = &mut node.kind {
                 let idle_slopes = [(); 8].map(|()| BitRate::from_mbps(dice.pick(&[0, 1, 3, 40])));
-                switch.selection = Selection::Cbs { idle_slopes };
+                let turns = dice.index(4);
+                switch.selection = if turns == 0 {
+                    Selection::Cbs { idle_slopes }
+                } else {
+                    let mut above = idle_slopes;
+                    above[..turns].fill(BitRate::default());
+                    let quanta = [(); 8].map(|()| dice.pick(&[64, 500, 1_522, 6_000]));
+                    Selection::CbsDrr { idle_slopes: above, quanta }
+                };
                 // Every frame needs room, even where it finds the port idle.
                 switch.buffer = Buffer::per_port(Bytes::new(dice.pick(&[2_000, 1 << 20])));
             }

@@ -132,6 +132,11 @@ fn flows_priorities_and_queues_are_settings() {
 fn what_inet_is_not_told_is_refused() {
     for (from, to, reason) in [
         ("selection: fcfs", "selection: wrr, weights: [1]", "s2: switches are exported that"),
+        (
+            "cbs, idle_slopes: [0 bit/s, 20 Mbit/s]",
+            "cbs+drr, idle_slopes: [0 bit/s, 20 Mbit/s], quanta: [1522]",
+            "s1: switches are exported that",
+        ),
         ("size: 100 B", "size: 100 B, burst: 3", "event: a source of INET sends one packet"),
         ("size: 100 B", "size: 100 B, over: goose", "event: flows over UDP"),
         (

@@ -44,14 +44,17 @@ fn first(
 }
 
 /// Every selection that uses queues, where both may send.
-fn selections() -> [Selection; 5] {
+fn selections() -> [Selection; 6] {
     let weights = [1; 8];
+    let mut above = [RATE; 8];
+    above[0] = BitRate::default();
     [
         Selection::StrictPriority,
         Selection::Wrr { weights },
         Selection::StrictWrr { weights },
         Selection::Drr { quanta: [1_522; 8] },
         Selection::Cbs { idle_slopes: [RATE; 8] },
+        Selection::CbsDrr { idle_slopes: above, quanta: [1_522; 8] },
     ]
 }
 

@@ -59,6 +59,10 @@ fn transmit() -> impl Strategy<Value = TransmitConfig> {
         Just(TransmitStrategy::Selection(Selection::Cbs {
             idle_slopes: [0, 10, 0, 3, 20, 0, 40, 5].map(BitRate::from_mbps)
         })),
+        Just(TransmitStrategy::Selection(Selection::CbsDrr {
+            idle_slopes: [0, 0, 10, 3, 20, 0, 40, 5].map(BitRate::from_mbps),
+            quanta: [64, 1_522, 1, 1, 1, 1, 1, 1]
+        })),
     ];
     let limits = prop::collection::vec(1..6_u32, 1..=8);
     (1..5_u32, limits, strategy).prop_map(|(ring_limit, queue_limits, strategy)| {

@@ -140,6 +140,15 @@ fn switches_with_every_key() {
         panic!("{:?}", cbs.selection);
     };
     assert_eq!(idle_slopes[..2], [0, 25].map(BitRate::from_mbps));
+    let both = switch(
+        "{ ports: 6, queues: 4, selection: cbs+drr, quanta: [800, 1600], \
+         idle_slopes: [0 bit/s, 0 bit/s, 25 Mbit/s, 0 bit/s] }",
+    );
+    let Selection::CbsDrr { idle_slopes, quanta } = both.selection else {
+        panic!("{:?}", both.selection);
+    };
+    assert_eq!(idle_slopes[..4], [0, 0, 25, 0].map(BitRate::from_mbps));
+    assert_eq!(quanta[..2], [800, 1_600]);
     assert_eq!(edf.selection, Selection::EarliestDeadline);
     assert_eq!(full.latency, Duration::from_us(10));
     assert_eq!(full.mode, ForwardingMode::CutThrough);

@@ -296,6 +296,17 @@ fn what_linux_cannot_do_is_refused_with_its_reason() {
             "selection: wrr, weights: [1, 1, 1, 1]",
             "s1: Linux has no round robin that counts frames",
         ),
+        (
+            "selection: cbs\n    idle_slopes: [0 bit/s, 0 bit/s, 20 Mbit/s, 10 Mbit/s]",
+            "selection: cbs+drr\n    idle_slopes: [0 bit/s, 0 bit/s, 20 Mbit/s, 10 Mbit/s]\n    \
+             quanta: [1522, 3044]",
+            "s1: a port with this selection is not exported",
+        ),
+        (
+            "strategy: select, selection: strict",
+            "strategy: select, selection: cbs+drr, idle_slopes: [0 bit/s, 20 Mbit/s], quanta: [1522]",
+            "a: Linux has no such selection above the ring",
+        ),
         ("pcp: 7", "pcp: 0", "c: flows with a deadline need priorities above 0"),
         (
             "deadline: 1 ms }\n  - { name: w",

@@ -313,6 +313,10 @@ fn any_strategy() -> impl Strategy<Value = TransmitStrategy> {
         (0_u64..40).prop_map(|mbps| TransmitStrategy::Selection(Selection::Cbs {
             idle_slopes: [0, 1, 5, mbps, 0, 0, 0, 0].map(BitRate::from_mbps)
         })),
+        (0_u64..40).prop_map(|mbps| TransmitStrategy::Selection(Selection::CbsDrr {
+            idle_slopes: [0, 0, 5, mbps, 0, 0, 0, 0].map(BitRate::from_mbps),
+            quanta: [64, 300, 1, 1, 1, 1, 1, 1]
+        })),
     ]
 }
 
