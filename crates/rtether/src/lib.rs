@@ -66,6 +66,7 @@ pub mod measured;
 pub mod meter;
 pub mod place;
 pub mod report;
+mod rules;
 pub mod run;
 pub mod stages;
 pub mod stats;

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::names::Names;
-use crate::report::rules;
+use crate::rules;
 
 /// Places that are named in a sentence; of more, the number.
 const NAMED: usize = 2;

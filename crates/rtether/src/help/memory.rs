@@ -8,7 +8,7 @@ use rtether_model::quantity::Bytes;
 use super::choices::Choice;
 use crate::bound::condition::{amount, holder};
 use crate::bound::names::Names;
-use crate::report::rules;
+use crate::rules;
 use crate::scenario::{Override, Scenario, Written};
 
 /// Returns for each memory that may overflow the change to what it needs.

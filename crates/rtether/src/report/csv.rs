@@ -12,8 +12,8 @@ use rtether_model::record::Segment;
 use crate::words::{Column as Blamed, Standing};
 
 use super::checked::{Checked, Stream};
+pub use super::ingress::table as ingress;
 use super::json::{segment_key, throughput};
-pub use super::rules::table as ingress;
 use super::table::{Cell, Rows, Table};
 use super::{stages, sums};
 pub use shared::{collisions, media, queues, smoothers};

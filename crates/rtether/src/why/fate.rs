@@ -7,7 +7,7 @@ use rtether_sim::BuildError;
 use rtether_sim::observe::{Delivery, DropReason, Observer, PacketInfo};
 
 use super::Stream;
-use crate::report::rules::stopped_by;
+use crate::rules::stopped_by;
 use crate::run::{self, Progress};
 use crate::scenario::Scenario;
 

@@ -20,8 +20,9 @@ use super::markup::{Element, Markup, element};
 use super::page::{Page, Tone, banner, details, figures};
 use super::text::{count, plural, time};
 use super::verdicts::MOST_STREAMS;
-use super::{rules, stages, sums};
+use super::{ingress, stages, sums};
 use crate::bound;
+use crate::rules::NOTE;
 use view::View;
 
 pub use cells::{mark_cell, name_cell, time_cell};
@@ -74,9 +75,9 @@ pub fn render(checked: &Checked) -> String {
     if !layers.is_empty() {
         page = page.section("layers", "End-node layers", LAYERS_NOTE, layers);
     }
-    let ingress = rules::section(checked);
+    let ingress = ingress::section(checked);
     if !ingress.is_empty() {
-        page = page.section("ingress", "Rules of switches", rules::NOTE, ingress);
+        page = page.section("ingress", "Rules of switches", NOTE, ingress);
     }
     page.section("ports", "Links", PORTS_NOTE, plant::ports(checked))
         .section("nodes", "Nodes", NODES_NOTE, plant::nodes(checked))

@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::super::checked::Checked;
-use super::super::rules::RuleJson;
 use super::shared::{AccessJson, LayerJson};
+use crate::rules::RuleJson;
 use rtether_report::number::Ns;
 
 #[derive(Serialize, JsonSchema)]
