@@ -229,6 +229,11 @@ struct Walker<'a> {
 type Deliveries = Vec<(NodeId, Token)>;
 
 impl Walker<'_> {
+    /// Returns the number of the visit that comes next.
+    fn next_visit(&self) -> u32 {
+        u32::try_from(self.plant.visits.len()).unwrap_or(NONE)
+    }
+
     fn follow_flow(&mut self, flow: &Flow) {
         if is_exchange(flow) {
             return self.follow_exchange(flow);
@@ -479,7 +484,7 @@ impl Walker<'_> {
                 for token in self.treat(switch, port, way, token) {
                     self.forward(switch, (port, vid), to, &token, under_way)?;
                 }
-                let end = u32::try_from(self.plant.visits.len()).unwrap_or(NONE);
+                let end = self.next_visit();
                 for passage in &mut self.plant.passages[first..] {
                     passage.visits[1] = end;
                 }
@@ -593,7 +598,7 @@ impl Walker<'_> {
         is_inbound: bool,
     ) {
         let ratio = token.spacing.and_then(|spacing| ratio(&cost, spacing));
-        let id = u32::try_from(self.plant.visits.len()).unwrap_or(NONE);
+        let id = self.next_visit();
         let place = &self.plant.servers[server as usize];
         let is_answer = core::mem::take(&mut token.is_answer);
         let is_pure = core::mem::take(&mut token.is_pure);

@@ -209,7 +209,18 @@ impl Simulation {
                 Action::Router(switch) => self.complete_routing(switch, observer),
                 Action::Wake(port) => self.wake_port(port, observer),
                 Action::Release(flow) => self.release(flow, slot, observer),
-                action => {
+                action @ (Action::Medium(_)
+                | Action::Layer(_)
+                | Action::Mechanism(_)
+                | Action::Admission
+                | Action::Reply(_)
+                | Action::TcpSender(_)
+                | Action::TcpReceiver(_)
+                | Action::TcpEnd(..)
+                | Action::Party(_)
+                | Action::ReleaseTogether(_)
+                | Action::Access(_)
+                | Action::Select(_)) => {
                     self.bringing = slot;
                     self.bring(action, observer);
                     self.bringing = NONE;

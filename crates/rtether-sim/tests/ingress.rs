@@ -248,7 +248,7 @@ fn a_filter_blocks_its_stream_at_its_port() {
         };
         let (mut plant, switch, stations) = star(3, vec![rule]);
         let long = plant.flow(periodic("long", stations[0], stations[2]));
-        long.payload = long.payload + Bytes::new(112);
+        long.payload += Bytes::new(112);
         long.traffic =
             Traffic::periodic(Duration::from_ms(100), Phase::Fixed(Duration::from_us(4_960)));
         let record = plant.run(10);

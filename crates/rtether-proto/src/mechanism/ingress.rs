@@ -5,7 +5,7 @@
 //! as it is ([`Ingress::new`]).
 //!
 //! A rule is a stream filter of IEEE 802.1Q-2022, 8.6.5: one match, then its steps in order
-//! ([`Step`]), each of which may stop the frame. Marks are for frames that pass all of them.
+//! ([`RuleStep`]), each of which may stop the frame. Marks are for frames that pass all of them.
 
 use alloc::vec::Vec;
 
@@ -13,7 +13,7 @@ use rtether_model::ingress::{Cause, IngressRule, RuleCounts};
 use rtether_model::network::{NodeId, Pcp};
 use rtether_model::quantity::{Bytes, Instant};
 
-use super::{Marks, Offer, Step};
+use super::{Marks, Offer, RuleStep};
 use crate::endnode::{Classifier, ConfigError, FrameKey, matches};
 
 /// Largest number of rules of a port.
@@ -56,7 +56,7 @@ pub struct Ingress {
 #[derive(Clone, Debug)]
 struct Rule {
     config: IngressRule,
-    steps: Vec<Step>,
+    steps: Vec<RuleStep>,
     counts: RuleCounts,
 }
 
@@ -72,7 +72,7 @@ impl Ingress {
         }
         let rules = rules.iter().map(|config| Rule {
             config: config.clone(),
-            steps: Step::all_of(config),
+            steps: RuleStep::all_of(config),
             counts: RuleCounts::default(),
         });
         Ok(Self { rules: rules.collect(), icmp_unclassified })

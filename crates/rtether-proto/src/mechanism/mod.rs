@@ -65,12 +65,12 @@ pub enum Work<F> {
 /// A mechanism of a rule of a switch port. A rule has those that it names, in the order of IEEE
 /// 802.1Q-2022, 8.6.5: filter, gate, meter.
 #[derive(Clone, Debug)]
-enum Step {
+enum RuleStep {
     Filter(Filter),
     Police(Policer),
 }
 
-impl Step {
+impl RuleStep {
     /// Returns those of a rule, in order.
     fn all_of(rule: &IngressRule) -> Vec<Self> {
         let filter = rule.filter.map(|filter| Self::Filter(Filter::new(filter)));

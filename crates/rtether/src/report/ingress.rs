@@ -3,9 +3,6 @@
 use rtether_model::record::{IngressRecord, NodeRecord};
 
 use super::checked::Checked;
-use super::html::{number, table as html_table};
-use super::markup::Markup;
-use super::page::TableCell;
 use super::table::Table;
 use crate::rules::COUNTERS;
 
@@ -22,28 +19,8 @@ pub fn table(checked: &Checked) -> Table {
     rows.done()
 }
 
-/// Returns the table of the page; empty if there are no rules.
-pub(super) fn section(checked: &Checked) -> Markup {
-    let rows = rules(checked).map(|(node, rule)| {
-        let mut cells = vec![
-            TableCell::text(checked.node_name(node.node)).class("name"),
-            number(u64::from(rule.port) + 1),
-            number(u64::from(rule.rule) + 1),
-            number(rule.counts.matched),
-        ];
-        cells.extend(COUNTERS.map(|(cause, ..)| number(rule.counts.of(cause))));
-        (cells, false)
-    });
-    let rows: Vec<_> = rows.collect();
-    if rows.is_empty() {
-        return Markup::default();
-    }
-    let mut names = vec![("switch", false), ("port", true), ("rule", true), ("frames", true)];
-    names.extend(COUNTERS.map(|(_, _, name)| (name, true)));
-    html_table(&names, rows)
-}
-
-fn rules(checked: &Checked) -> impl Iterator<Item = (&NodeRecord, &IngressRecord)> {
+/// Returns the rules of all switches.
+pub(super) fn rules(checked: &Checked) -> impl Iterator<Item = (&NodeRecord, &IngressRecord)> {
     let nodes = checked.results.record.nodes.iter();
     nodes.flat_map(|node| node.ingress.iter().map(move |rule| (node, rule)))
 }

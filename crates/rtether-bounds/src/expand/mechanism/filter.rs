@@ -34,7 +34,7 @@ impl Walker<'_> {
         let is_known = self.exceeded.contains(&step);
         if is_oversize && !is_known {
             // All flows are followed again, since a filter that blocks concerns others too.
-            let next = u32::try_from(self.plant.visits.len()).unwrap_or(u32::MAX);
+            let next = self.next_visit();
             self.plant.passages.push(Passage {
                 step,
                 police: None,

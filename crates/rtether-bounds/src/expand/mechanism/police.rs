@@ -21,7 +21,7 @@ impl Walker<'_> {
         let step = RuleStep { port, rule, cause: Cause::Exceeded };
         let [_, size] = kept.frame.tagged_sizes();
         if !self.exceeded.contains(&step) {
-            let next = u32::try_from(self.plant.visits.len()).unwrap_or(u32::MAX);
+            let next = self.next_visit();
             self.plant.passages.push(Passage {
                 step,
                 police: Some(police),

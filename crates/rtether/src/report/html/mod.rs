@@ -7,6 +7,7 @@
 mod because;
 mod cells;
 mod delays;
+mod ingress;
 mod plant;
 mod shared;
 mod stations;
@@ -20,7 +21,7 @@ use super::markup::{Element, Markup, element};
 use super::page::{Page, Tone, banner, details, figures};
 use super::text::{count, plural, time};
 use super::verdicts::MOST_STREAMS;
-use super::{ingress, stages, sums};
+use super::{stages, sums};
 use crate::bound;
 use crate::rules::NOTE;
 use view::View;
