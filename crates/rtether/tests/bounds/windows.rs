@@ -72,6 +72,10 @@ fn carry(dice: &mut Dice, flow: &mut Flow) {
     if is_message && dice.chance(30) {
         flow.payload = Bytes::new(dice.between(2_000, 20_000));
         flow.connection = Some(tcp);
+        // TCP sends no answer that is empty, as a datagram may be.
+        if let Some(reply) = &mut flow.reply {
+            reply.payload = reply.payload.max(Bytes::new(1));
+        }
         return;
     }
     flow.listeners.truncate(1);
