@@ -40,7 +40,8 @@ pub(crate) fn further(beneath: &Beneath, path: &str) -> Result<String, String> {
 /// Changes to a scenario.
 #[derive(Args, Debug, Default)]
 pub(crate) struct Overrides {
-    /// Override a value of the scenario, for example flows.setpoint.period=1ms
+    /// Override a value of the scenario, for example flows.setpoint.period=1ms, or of all that a
+    /// selector means: 'flows[class=bulk].pcp=0', 'switches[*].queues=4'
     #[arg(long, value_name = "PATH=VALUE")]
     pub(crate) set: Vec<String>,
     /// Format of error messages

@@ -24,7 +24,7 @@ impl Override {
 
     /// Like [`Self::parse`], for another option.
     pub fn parse_for(option: &'static str, text: &str) -> Option<Self> {
-        let (path, value) = text.split_once('=')?;
+        let (path, value) = split(text)?;
         let (path, value) = (path.trim(), value.trim());
         (!path.is_empty()).then(|| Self::new(option, path, value))
     }
@@ -46,9 +46,41 @@ impl Override {
     }
 }
 
+/// Splits at the first `=` outside of brackets; at the first of all if brackets do not close.
+fn split(text: &str) -> Option<(&str, &str)> {
+    let mut depth = 0_usize;
+    let outside = text.char_indices().find(|&(_, c)| {
+        match c {
+            '[' => depth += 1,
+            ']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == '=' && depth == 0
+    });
+    match outside {
+        Some((at, _)) => Some((&text[..at], &text[at + 1..])),
+        None => text.split_once('='),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Oracle: by eye.
+    #[test]
+    fn a_path_ends_at_the_first_sign_outside_of_brackets() {
+        for (text, path, value) in [
+            ("flows.f.pcp=6", "flows.f.pcp", "6"),
+            ("flows[class=a b].pcp=6", "flows[class=a b].pcp", "6"),
+            ("nodes[name=x=y].stack={ a: [b=c] }", "nodes[name=x=y].stack", "{ a: [b=c] }"),
+            ("nodes.a[b.x=1", "nodes.a[b.x", "1"),
+        ] {
+            let change = Override::parse(text).expect("a path and a value");
+            assert_eq!((change.path.as_str(), change.value.as_str()), (path, value));
+        }
+        assert_eq!(Override::parse("flows"), None);
+    }
 
     #[test]
     fn an_argument_is_one_word_of_a_shell() {

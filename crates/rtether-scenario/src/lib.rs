@@ -48,6 +48,7 @@ mod reader;
 pub mod reference;
 pub mod render;
 mod schema;
+mod selector;
 mod set;
 pub mod shim;
 mod slips;

@@ -2,13 +2,14 @@
 //!
 //! A path is keys and names joined by dots. A list item is given by its `name` or by its position
 //! from 0, which may be in brackets: `links[3].rate`. Names may contain dots: the longest match
-//! wins. The last key may be new; missing maps with fixed keys are created. The value is checked on
+//! wins. A selector in brackets means several elements (`selector`). The last key may be new; missing maps with fixed keys are created. The value is checked on
 //! lowering like any other, and diagnostics point at the override.
 
 use super::change::Override;
 use super::codes;
 use super::diagnostic::{Diagnostic, Sink, Source, Span, quote};
 use super::help::Help;
+use super::selector::Selector;
 use super::suggest;
 use super::tree::{self, Data, Entry, Value};
 
@@ -127,7 +128,7 @@ fn step<'v>(at: &'v Value, rest: &str) -> Option<(usize, Span, &'v Value)> {
         }
         Data::List(items) => {
             let found = items.iter().enumerate().filter_map(|(number, item)| {
-                let by_name = name_of(item).and_then(|name| prefix(rest, name));
+                let by_name = item.name().and_then(|name| prefix(rest, name));
                 let position = || {
                     let number = number.to_string();
                     prefix(rest, &number).or_else(|| prefix(rest, &format!("{number}]")))
@@ -175,6 +176,11 @@ impl Path<'_> {
 
     fn put(&self, at: &mut Value, offset: usize, value: Value) -> Result<(), Box<Diagnostic>> {
         let rest = &self.text[offset..];
+        if self.text[..offset].ends_with('[')
+            && let Some(selector) = Selector::parse(rest)
+        {
+            return self.put_in_selected(at, offset, &selector, &value);
+        }
         match &mut at.data {
             Data::Map(entries) => self.put_in_map(entries, offset, value),
             Data::List(items) => {
@@ -182,7 +188,7 @@ impl Path<'_> {
                     .iter()
                     .enumerate()
                     .filter_map(|(n, item)| {
-                        let by_name = name_of(item).and_then(|name| prefix(rest, name));
+                        let by_name = item.name().and_then(|name| prefix(rest, name));
                         let position = if self.text[..offset].ends_with('[') {
                             format!("{n}]")
                         } else {
@@ -192,7 +198,7 @@ impl Path<'_> {
                     })
                     .max_by_key(|&(length, n)| (length, std::cmp::Reverse(n)));
                 let Some((length, position)) = found else {
-                    let names: Vec<&str> = items.iter().filter_map(name_of).collect();
+                    let names: Vec<&str> = items.iter().filter_map(Value::name).collect();
                     let unknown = self.unknown(offset, &names);
                     let count = items.len();
                     let positions = format!("positions go from 0 to {}", count.max(1) - 1);
@@ -222,6 +228,54 @@ impl Path<'_> {
                 ))
             }
         }
+    }
+
+    /// Puts a value into all elements that a selector means; none is a mistake.
+    fn put_in_selected(
+        &self,
+        at: &mut Value,
+        offset: usize,
+        selector: &Selector<'_>,
+        value: &Value,
+    ) -> Result<(), Box<Diagnostic>> {
+        let end = offset + selector.length;
+        let mut elements: Vec<(Option<&str>, &mut Value)> = match &mut at.data {
+            Data::Null | Data::Scalar(_) => Vec::new(),
+            Data::List(items) => items.iter_mut().map(|item| (None, item)).collect(),
+            Data::Map(entries) => {
+                entries.iter_mut().map(|own| (Some(own.key.as_str()), &mut own.value)).collect()
+            }
+        };
+        let mut is_met = false;
+        for (name, element) in &mut elements {
+            if !selector.selects(*name, element) {
+                continue;
+            }
+            is_met = true;
+            if end == self.text.len() {
+                **element = value.clone();
+            } else {
+                self.put(element, end + 1, value.clone())?;
+            }
+        }
+        if is_met {
+            return Ok(());
+        }
+        let elements: Vec<_> =
+            elements.into_iter().map(|(name, element)| (name, &*element)).collect();
+        let known = selector.known(&elements);
+        let help = match suggest::nearest_name(selector.wanted(), known.iter().copied()) {
+            Some(near) => format!("did you mean {}?", quote(near)),
+            None if known.is_empty() => format!("none has {} in the file", quote(selector.key())),
+            None => {
+                let listed: Vec<String> = known.iter().take(8).map(|own| quote(own)).collect();
+                format!("there are {}", listed.join(", "))
+            }
+        };
+        let title = format!("nothing meets {}", quote(&self.text[..end]));
+        let label = "a value that is not written in the file matches nothing";
+        let wrong = Diagnostic::new(&codes::UNKNOWN_PATH, title, self.span(offset, end - 1), label);
+        Err(Box::new(wrong.help(help)))
     }
 
     fn put_in_map(
@@ -312,16 +366,5 @@ fn stacks(root: &Value) -> Vec<String> {
     match stacks.map(|entry| &entry.value.data) {
         Some(Data::Map(stacks)) => stacks.iter().map(|stack| stack.key.clone()).collect(),
         Some(Data::Null | Data::Scalar(_) | Data::List(_)) | None => Vec::new(),
-    }
-}
-
-pub(super) fn name_of(item: &Value) -> Option<&str> {
-    let Data::Map(entries) = &item.data else {
-        return None;
-    };
-    let entry = entries.iter().find(|entry| entry.key == "name")?;
-    match &entry.value.data {
-        Data::Scalar(name) => Some(name),
-        Data::Null | Data::List(_) | Data::Map(_) => None,
     }
 }

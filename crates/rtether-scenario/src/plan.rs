@@ -243,7 +243,8 @@ impl Requirement {
     }
 }
 
-fn matches_pattern(pattern: &str, text: &str) -> bool {
+/// Returns whether a text is what a pattern says, in which `*` stands for any characters.
+pub(super) fn matches_pattern(pattern: &str, text: &str) -> bool {
     let Some((head, rest)) = pattern.split_once('*') else {
         return pattern == text;
     };

@@ -64,6 +64,15 @@ impl Value {
         }
     }
 
+    /// Returns the value of its key `name`, if it has one.
+    pub(super) fn name(&self) -> Option<&str> {
+        let Data::Map(entries) = &self.data else {
+            return None;
+        };
+        let entry = entries.iter().find(|entry| entry.key == "name")?;
+        if let Data::Scalar(name) = &entry.value.data { Some(name) } else { None }
+    }
+
     /// Returns the number of values inside, including this one.
     pub(super) fn count(&self) -> usize {
         1 + match &self.data {

@@ -207,6 +207,29 @@ fn overrides_replace_values() {
     assert_eq!(scenario.flows[2].reply.unwrap().after, Duration::from_us(50));
 }
 
+/// Returns the names of the flows that have priority 3 after a change.
+fn tagged(change: &str) -> Vec<String> {
+    let scenario = with(&[change]).into_scenario().unwrap_or_else(|words| panic!("{words}"));
+    let flows = scenario.flows.into_iter();
+    let tagged = flows.filter(|flow| flow.tag.is_some_and(|tag| tag.pcp.get() == 3));
+    tagged.map(|flow| flow.name).collect()
+}
+
+/// Oracle: names and keys in the file, by eye; no flow there has priority 3.
+#[test]
+fn one_override_reaches_all_that_a_selector_means() {
+    let all = ["setpoint", "feedback", "poll io", "emergency stop", "recipe upload", "event log"];
+    assert_eq!(tagged("flows[*].pcp=3"), all);
+    assert_eq!(tagged("flows[name=setpoint].pcp=3"), ["setpoint"]);
+    assert_eq!(
+        tagged("flows[name=*e*o*].pcp=3"),
+        ["setpoint", "emergency stop", "recipe upload", "event log"]
+    );
+    assert_eq!(tagged("flows[from=plc1].pcp=3"), ["setpoint", "poll io", "event log"]);
+    assert_eq!(tagged("flows[from=plc1][name=*o*].pcp=3"), ["setpoint", "poll io", "event log"]);
+    assert_eq!(tagged("flows[to=drive1].pcp=3"), ["setpoint", "emergency stop", "recipe upload"]);
+}
+
 #[test]
 fn wrong_overrides_are_shown_like_any_mistake() {
     let words: Vec<String> = [
@@ -218,6 +241,10 @@ fn wrong_overrides_are_shown_like_any_mistake() {
         "run.seeds.more=4",
         "links.9.rate=1 Gbit/s",
         "run.seeds=[4",
+        "flows[class=contrl].pcp=4",
+        "flows[period=7 s].pcp=4",
+        "hubs[*].rate=10 Mbit/s",
+        "nodes[stack=plc].stakc=linux",
     ]
     .iter()
     .map(|change| {

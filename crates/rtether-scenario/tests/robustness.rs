@@ -199,7 +199,7 @@ fn a_short_file_cannot_ask_for_much() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn overrides_of_any_text(path in "[a-z0-9.]{1,30}", value in "\\PC{0,20}") {
+    fn overrides_of_any_text(path in "[a-z0-9.]{1,30}|flows\\[[a-z*=\\]\\[.]{1,20}", value in "\\PC{0,20}") {
         let text = "rtether: 1\nnodes: { a: { stack: zero } }\nflows: [{ name: x.y, from: a }]\n";
         let loaded = load_with("x.yaml", text, &[Override::new("--set", path, value)]);
         let _ = loaded.text(render::Style::Plain);

@@ -176,7 +176,7 @@ fn named<'v>(section: &'v Value) -> BTreeMap<String, &'v Value> {
         Data::List(items) => {
             let items = items.iter().enumerate();
             let name = |(number, item): (usize, &'v Value)| {
-                let name = overrides::name_of(item).map(str::to_owned);
+                let name = item.name().map(str::to_owned);
                 (name.unwrap_or_else(|| number.to_string()), item)
             };
             items.map(name).collect()
