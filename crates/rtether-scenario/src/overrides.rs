@@ -2,8 +2,11 @@
 //!
 //! A path is keys and names joined by dots. A list item is given by its `name` or by its position
 //! from 0, which may be in brackets: `links[3].rate`. Names may contain dots: the longest match
-//! wins. A selector in brackets means several elements (`selector`). The last key may be new; missing maps with fixed keys are created. The value is checked on
+//! wins. A selector in brackets means several elements (`selector`). The last key may be new;
+//! missing maps with fixed keys are created. The value is checked on
 //! lowering like any other, and diagnostics point at the override.
+
+use std::cell::Cell;
 
 use super::change::Override;
 use super::codes;
@@ -11,7 +14,7 @@ use super::diagnostic::{Diagnostic, Sink, Source, Span, quote};
 use super::help::Help;
 use super::selector::Selector;
 use super::suggest;
-use super::tree::{self, Data, Entry, Value};
+use super::tree::{self, Data, Entry, MAX_VALUES, Value};
 
 /// Maps that are created if missing; their keys are fixed, so a misspelling is still found.
 const MADE: &[&str] = &[
@@ -58,11 +61,7 @@ impl Override {
             sink.push(wrong.help_if(changes.then_some(help)));
             return;
         }
-        let path = Path {
-            text: &self.path,
-            start: Span { source, start: 0, end: 0 },
-            stacks: stacks(root),
-        };
+        let path = Path::new(&self.path, Span { source, start: 0, end: 0 }, root);
         if let Err(diagnostic) = path.put(root, 0, value) {
             sink.push(*diagnostic);
         }
@@ -75,11 +74,7 @@ pub(super) fn put(root: &mut Value, change: &Entry) -> Result<(), Box<Diagnostic
     let width = usize::try_from(key.end.saturating_sub(key.start)).unwrap_or(0);
     // In quotation marks, or not.
     let lead = u32::from(width > change.key.len());
-    let path = Path {
-        text: &change.key,
-        start: Span { start: key.start + lead, ..key },
-        stacks: stacks(root),
-    };
+    let path = Path::new(&change.key, Span { start: key.start + lead, ..key }, root);
     path.put(root, 0, change.value.clone())
 }
 
@@ -163,9 +158,18 @@ struct Path<'p> {
     start: Span,
     /// Names of declared stacks, which nodes refer to.
     stacks: Vec<String>,
+    /// Values that a selector may still add.
+    left: Cell<usize>,
 }
 
-impl Path<'_> {
+impl<'p> Path<'p> {
+    fn new(text: &'p str, start: Span, root: &Value) -> Self {
+        // Only a selector copies, and counting takes as long as the scenario is large.
+        let may_select = text.contains('[') && text.contains(['*', '=']);
+        let left = if may_select { MAX_VALUES.saturating_sub(root.count()) } else { 0 };
+        Self { text, start, stacks: stacks(root), left: Cell::new(left) }
+    }
+
     fn span(&self, start: usize, end: usize) -> Span {
         let limit = |at: usize| {
             let at = u32::try_from(at).unwrap_or(u32::MAX);
@@ -252,10 +256,11 @@ impl Path<'_> {
                 continue;
             }
             is_met = true;
+            let value = self.copy(value, offset)?;
             if end == self.text.len() {
-                **element = value.clone();
+                **element = value;
             } else {
-                self.put(element, end + 1, value.clone())?;
+                self.put(element, end + 1, value)?;
             }
         }
         if is_met {
@@ -263,19 +268,32 @@ impl Path<'_> {
         }
         let elements: Vec<_> =
             elements.into_iter().map(|(name, element)| (name, &*element)).collect();
-        let known = selector.known(&elements);
-        let help = match suggest::nearest_name(selector.wanted(), known.iter().copied()) {
-            Some(near) => format!("did you mean {}?", quote(near)),
-            None if known.is_empty() => format!("none has {} in the file", quote(selector.key())),
-            None => {
-                let listed: Vec<String> = known.iter().take(8).map(|own| quote(own)).collect();
-                format!("there are {}", listed.join(", "))
+        let help = selector.missed(&elements).map(|(key, wanted, known)| {
+            if let Some(near) = suggest::nearest_name(wanted, known.iter().copied()) {
+                return format!("did you mean {}?", quote(near));
             }
-        };
+            let listed: Vec<String> = known.iter().take(8).map(|own| quote(own)).collect();
+            match listed[..] {
+                [] => format!("none has {} in the file", quote(key)),
+                _ => format!("{} is {}", quote(key), listed.join(", ")),
+            }
+        });
         let title = format!("nothing meets {}", quote(&self.text[..end]));
         let label = "a value that is not written in the file matches nothing";
         let wrong = Diagnostic::new(&codes::UNKNOWN_PATH, title, self.span(offset, end - 1), label);
-        Err(Box::new(wrong.help(help)))
+        Err(Box::new(wrong.help_if(help)))
+    }
+
+    /// Copies a value for one of several elements, as long as the scenario stays small enough.
+    fn copy(&self, value: &Value, offset: usize) -> Result<Value, Box<Diagnostic>> {
+        if let Some(left) = self.left.get().checked_sub(value.count()) {
+            self.left.set(left);
+            return Ok(value.clone());
+        }
+        let title = "the scenario gets too many values".to_owned();
+        let label = "this value is copied into each element";
+        let span = self.span(offset, self.text.len());
+        Err(Box::new(Diagnostic::new(&codes::TOO_LARGE, title, span, label)))
     }
 
     fn put_in_map(

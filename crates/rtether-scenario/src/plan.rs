@@ -248,13 +248,42 @@ pub(super) fn matches_pattern(pattern: &str, text: &str) -> bool {
     let Some((head, rest)) = pattern.split_once('*') else {
         return pattern == text;
     };
-    let Some(tail) = text.strip_prefix(head) else {
+    let Some(mut left) = text.strip_prefix(head) else {
         return false;
     };
-    rest.is_empty()
-        || tail
-            .char_indices()
-            .map(|(at, _)| &tail[at..])
-            .chain([""])
-            .any(|tail| matches_pattern(rest, tail))
+    let (middle, tail) = rest.rsplit_once('*').unwrap_or(("", rest));
+    // Each part where it first occurs: that leaves the most for those behind.
+    for part in middle.split('*') {
+        let Some((_, behind)) = left.split_once(part) else {
+            return false;
+        };
+        left = behind;
+    }
+    left.ends_with(tail)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::matches_pattern;
+
+    /// Tries each place for each `*`.
+    fn matches_anywhere(pattern: &str, text: &str) -> bool {
+        let Some((head, rest)) = pattern.split_once('*') else {
+            return pattern == text;
+        };
+        text.strip_prefix(head)
+            .is_some_and(|left| (0..=left.len()).any(|at| matches_anywhere(rest, &left[at..])))
+    }
+
+    proptest! {
+        /// Oracle: all ways in which a text may be what a pattern says.
+        #[test]
+        fn a_pattern_means_all_ways(pattern in "[ab*]{0,8}", text in "[ab]{0,10}") {
+            prop_assert_eq!(
+                matches_pattern(&pattern, &text), matches_anywhere(&pattern, &text)
+            );
+        }
+    }
 }

@@ -5,11 +5,10 @@
 //! a map `name` is the key. A list matches if one of its items does. A value that is not written
 //! matches nothing, not even its default.
 
+use std::collections::BTreeSet;
+
 use super::plan::matches_pattern;
 use super::tree::{Data, Value};
-
-/// Most `*` in a value: each multiplies the time that a match takes.
-const MOST_STARS: usize = 4;
 
 /// Which elements of a collection are meant.
 pub(super) struct Selector<'p> {
@@ -35,8 +34,8 @@ impl<'p> Term<'p> {
             return Some(Self { wanted: None, length });
         }
         let (key, value) = inner.split_once('=')?;
-        let is_sound = !key.trim().is_empty() && value.matches('*').count() <= MOST_STARS;
-        is_sound.then(|| Self { wanted: Some((key.trim(), value.trim())), length })
+        let has_key = !key.trim().is_empty();
+        has_key.then(|| Self { wanted: Some((key.trim(), value.trim())), length })
     }
 }
 
@@ -62,54 +61,48 @@ impl<'p> Selector<'p> {
 
     /// Returns whether an element is meant; `name` is its key in a map.
     pub(super) fn selects(&self, name: Option<&str>, element: &Value) -> bool {
-        self.terms.iter().all(|&(key, pattern)| {
-            let mut values = values(element, key);
-            values.extend(name.filter(|_| key == "name"));
-            values.into_iter().any(|value| matches_pattern(pattern, value))
+        let mut terms = self.terms.iter();
+        terms.all(|&(key, wanted)| {
+            values(name, element, key).any(|own| matches_pattern(wanted, own))
         })
     }
 
-    /// Returns what the key of the last term is among some elements.
-    pub(super) fn known<'v>(&self, elements: &[(Option<&'v str>, &'v Value)]) -> Vec<&'v str> {
-        let Some(&(key, _)) = self.terms.last() else {
-            return Vec::new();
-        };
-        let all = elements.iter().flat_map(|&(name, element)| match (key, name) {
-            ("name", Some(name)) => vec![name],
-            _ => values(element, key),
+    /// Returns key and value of a term that no element meets, if there is one, or of the last; and
+    /// what the elements have there.
+    pub(super) fn missed<'v>(
+        &self,
+        elements: &[(Option<&'v str>, &'v Value)],
+    ) -> Option<(&'p str, &'p str, BTreeSet<&'v str>)> {
+        let mut terms = self.terms.iter();
+        let missed = terms.find(|(key, wanted)| {
+            known(elements, key).iter().all(|own| !matches_pattern(wanted, own))
         });
-        let mut known: Vec<&str> = all.collect();
-        known.sort_unstable();
-        known.dedup();
-        known
-    }
-
-    /// Returns the key of the last term.
-    pub(super) fn key(&self) -> &'p str {
-        self.terms.last().map_or("name", |&(key, _)| key)
-    }
-
-    /// Returns the value of the last term.
-    pub(super) fn wanted(&self) -> &'p str {
-        self.terms.last().map_or("*", |&(_, value)| value)
+        let (key, wanted) = *missed.or(self.terms.last())?;
+        Some((key, wanted, known(elements, key)))
     }
 }
 
-/// Returns the scalars at a key of an element.
-fn values<'v>(element: &'v Value, key: &str) -> Vec<&'v str> {
-    let Data::Map(entries) = &element.data else {
-        return Vec::new();
-    };
-    let Some(entry) = entries.iter().find(|entry| entry.key == key) else {
-        return Vec::new();
-    };
-    match &entry.value.data {
-        Data::Scalar(text) => vec![text],
-        Data::List(items) => items.iter().filter_map(scalar).collect(),
-        Data::Null | Data::Map(_) => Vec::new(),
-    }
+/// Returns the scalars at a key of any element.
+fn known<'v>(elements: &[(Option<&'v str>, &'v Value)], key: &str) -> BTreeSet<&'v str> {
+    elements.iter().flat_map(|&(name, own)| values(name, own, key)).collect()
 }
 
-fn scalar(value: &Value) -> Option<&str> {
-    if let Data::Scalar(text) = &value.data { Some(text) } else { None }
+/// Returns the scalars at a key of an element; `name` is its key in a map.
+fn values<'v>(
+    name: Option<&'v str>,
+    element: &'v Value,
+    key: &str,
+) -> impl Iterator<Item = &'v str> + use<'v> {
+    let entries = if let Data::Map(entries) = &element.data { &entries[..] } else { &[] };
+    let own = entries.iter().find(|entry| entry.key == key).map(|entry| &entry.value);
+    let items = own.map_or(&[][..], |own| match &own.data {
+        Data::List(items) => items,
+        Data::Null | Data::Scalar(_) | Data::Map(_) => core::slice::from_ref(own),
+    });
+    let scalars = items.iter().filter_map(|item| match &item.data {
+        Data::Scalar(text) => Some(text.as_str()),
+        Data::Null | Data::List(_) | Data::Map(_) => None,
+    });
+    let name = if key == "name" { name } else { None };
+    name.into_iter().chain(scalars)
 }

@@ -230,6 +230,25 @@ fn one_override_reaches_all_that_a_selector_means() {
     assert_eq!(tagged("flows[to=drive1].pcp=3"), ["setpoint", "emergency stop", "recipe upload"]);
 }
 
+/// Returns 3000 keys with one value.
+fn list(name: &str, value: &str) -> String {
+    let all: Vec<String> = (0..3_000).map(|number| format!("{name}{number}: {value}")).collect();
+    all.join(", ")
+}
+
+/// Oracle: the limit of eight million values. A small file has a large one copied: 3000 keys into each
+/// of 3000 nodes, and the second change into each of those.
+#[test]
+fn a_selector_does_not_make_a_small_file_large() {
+    let (nodes, keys) = (list("n", "{ stack: zero }"), list("k", "1"));
+    let text = format!(
+        "rtether: 1\nnodes: {{ {nodes} }}\nchanges:\n  'nodes[*].a': {{ {keys} }}\n  \
+         'nodes[*].stack': {{ {keys} }}\n"
+    );
+    let loaded = rtether_scenario::load("bomb.yaml", &text);
+    assert_eq!(loaded.diagnostics[0].code, "too-large", "{}", loaded.text(render::Style::Plain));
+}
+
 #[test]
 fn wrong_overrides_are_shown_like_any_mistake() {
     let words: Vec<String> = [
@@ -243,6 +262,7 @@ fn wrong_overrides_are_shown_like_any_mistake() {
         "run.seeds=[4",
         "flows[class=contrl].pcp=4",
         "flows[period=7 s].pcp=4",
+        "flows[from=plc2][name=setpoint].pcp=4",
         "hubs[*].rate=10 Mbit/s",
         "nodes[stack=plc].stakc=linux",
     ]

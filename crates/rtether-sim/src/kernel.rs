@@ -209,21 +209,29 @@ impl Simulation {
                 Action::Router(switch) => self.complete_routing(switch, observer),
                 Action::Wake(port) => self.wake_port(port, observer),
                 Action::Release(flow) => self.release(flow, slot, observer),
-                action @ (Action::Medium(_)
-                | Action::Layer(_)
-                | Action::Mechanism(_)
-                | Action::Admission
-                | Action::Reply(_)
-                | Action::TcpSender(_)
-                | Action::TcpReceiver(_)
-                | Action::TcpEnd(..)
-                | Action::Party(_)
-                | Action::ReleaseTogether(_)
-                | Action::Access(_)
-                | Action::Select(_)) => {
-                    self.bringing = slot;
-                    self.bring(action, observer);
-                    self.bringing = NONE;
+                Action::Layer(station) => {
+                    self.bring(slot, |own| own.layer_timeout(station, observer));
+                }
+                Action::Mechanism(number) => {
+                    self.bring(slot, |own| own.wake_mechanism(number, observer));
+                }
+                Action::Admission => self.bring(slot, |own| own.wake_admission(observer)),
+                Action::Reply(flow) => self.bring(slot, |own| own.send_due_answer(flow, observer)),
+                Action::TcpSender(bulk) => self.bring(slot, |own| own.wake_sender(bulk, observer)),
+                Action::TcpReceiver(bulk) => {
+                    self.bring(slot, |own| own.wake_receiver(bulk, observer));
+                }
+                Action::TcpEnd(index, end) => {
+                    self.bring(slot, |own| own.wake_end(index, end, observer));
+                }
+                Action::Party(party) => self.bring(slot, |own| own.wake_party(party, observer)),
+                Action::ReleaseTogether(place) => {
+                    self.bring(slot, |own| own.release_together(place, observer));
+                }
+                Action::Medium(domain) => self.bring(slot, |own| own.wake_medium(domain, observer)),
+                Action::Access(domain) => self.bring(slot, |own| own.wake_access(domain, observer)),
+                Action::Select(station) => {
+                    self.bring(slot, |own| own.select_in_layer(station, observer));
                 }
             }
         }
@@ -232,27 +240,10 @@ impl Simulation {
 
     /// Handles an event that may bring several frames.
     #[inline]
-    fn bring<O: Observer>(&mut self, action: Action, observer: &mut O) {
-        match action {
-            Action::Medium(domain) => self.wake_medium(domain, observer),
-            Action::Layer(station) => self.layer_timeout(station, observer),
-            Action::Mechanism(number) => self.wake_mechanism(number, observer),
-            Action::Admission => self.wake_admission(observer),
-            Action::Reply(flow) => self.send_due_answer(flow, observer),
-            Action::TcpSender(bulk) => self.wake_sender(bulk, observer),
-            Action::TcpReceiver(bulk) => self.wake_receiver(bulk, observer),
-            Action::TcpEnd(index, end) => self.wake_end(index, end, observer),
-            Action::Party(party) => self.wake_party(party, observer),
-            Action::ReleaseTogether(place) => self.release_together(place, observer),
-            Action::Access(domain) => self.wake_access(domain, observer),
-            Action::Select(station) => self.select_in_layer(station, observer),
-            Action::Arrival(_)
-            | Action::Stored(_)
-            | Action::Stack(..)
-            | Action::Router(_)
-            | Action::Wake(_)
-            | Action::Release(_) => unreachable!("handled by the caller"),
-        }
+    fn bring(&mut self, slot: u32, handle: impl FnOnce(&mut Self)) {
+        self.bringing = slot;
+        handle(self);
+        self.bringing = NONE;
     }
 
     /// Returns whether more frames may come at this time before ports select, by this event or by
@@ -282,9 +273,8 @@ impl Simulation {
     /// Releases the frames of a flow.
     fn release<O: Observer>(&mut self, index: u32, slot: u32, observer: &mut O) {
         if self.admission.is_some() {
-            self.bringing = slot;
-            let waits = self.waits_for_channel(index, observer);
-            self.bringing = NONE;
+            let mut waits = false;
+            self.bring(slot, |own| waits = own.waits_for_channel(index, observer));
             if waits {
                 return;
             }
@@ -301,11 +291,7 @@ impl Simulation {
     /// Not inlined, so that a single packet does not pay for it.
     #[inline(never)]
     fn release_burst<O: Observer>(&mut self, index: u32, burst: u32, slot: u32, observer: &mut O) {
-        self.bringing = slot;
-        for _ in 0..burst {
-            self.release_one(index, observer);
-        }
-        self.bringing = NONE;
+        self.bring(slot, |own| (0..burst).for_each(|_| own.release_one(index, observer)));
     }
 
     /// Releases the frames of flows with one timer, in their order; `place` is that of the first.

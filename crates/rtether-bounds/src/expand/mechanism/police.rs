@@ -9,8 +9,9 @@ use crate::output_limit::Limit;
 use crate::passage::{Passage, RuleStep};
 
 impl Walker<'_> {
-    /// Applies the policer of a rule to frames; returns those that it demotes. The marks of its rule are for frames
-    /// that keep the limit: one that is demoted has the code point with which it has `arrived`.
+    /// Applies the policer of a rule to frames; returns those that it demotes. The marks of its rule
+    /// are for frames that keep the limit: one that is demoted has the code point with which it has
+    /// `arrived`.
     pub(super) fn police(
         &mut self,
         (port, rule): (PortId, u16),
