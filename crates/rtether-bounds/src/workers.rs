@@ -11,8 +11,8 @@ pub trait Workers: Sync {
     /// the order of the parts.
     fn map<T: Send>(&self, parts: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T>;
 
-    /// Returns whether nobody waits for the result any more. It is asked before each stream is looked at
-    /// as a whole; bounds of streams that are left are those of total flow analysis.
+    /// Returns whether the user has cancelled. It is asked before each stream is looked at as a whole;
+    /// the streams that are left keep their bounds by total flow analysis.
     fn is_cancelled(&self) -> bool {
         false
     }

@@ -143,16 +143,19 @@ fn receive_message(socket: BorrowedFd<'_>, buffer: &mut [u8], flags: i32) -> io:
             unsafe { ((*head).cmsg_level, (*head).cmsg_type, fit((*head).cmsg_len)) };
         // SAFETY: as above.
         let data = unsafe { libc::CMSG_DATA(head) };
-        if (level, kind) == (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING) {
+        // The kernel shortens a message for which there is no room.
+        let octets = octets.saturating_sub(size_of::<libc::cmsghdr>());
+        if (level, kind) == (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING)
+            && octets >= size_of::<[libc::timespec; 3]>()
+        {
             // SAFETY: this kind carries three `timespec`, the first of which is the software stamp.
             let stamps: [libc::timespec; 3] = unsafe { data.cast::<[_; 3]>().read_unaligned() };
             let software = Some(stamps[0]).filter(|stamp| stamp.tv_sec != 0);
             found.stamp = software.map(|stamp| stamp.tv_sec * 1_000_000_000 + stamp.tv_nsec);
-        } else if flags & libc::MSG_ERRQUEUE != 0
-            && octets >= size_of::<libc::cmsghdr>() + size_of::<libc::sock_extended_err>()
+        } else if flags & libc::MSG_ERRQUEUE != 0 && octets >= size_of::<libc::sock_extended_err>()
         {
             // SAFETY: on the error queue, all other kinds (IP_RECVERR, IPV6_RECVERR,
-            // PACKET_TX_TIMESTAMP) start with this structure and are at least as long.
+            // PACKET_TX_TIMESTAMP) start with this structure, and this one is as long.
             let error: libc::sock_extended_err =
                 unsafe { data.cast::<libc::sock_extended_err>().read_unaligned() };
             if error.ee_origin == libc::SO_EE_ORIGIN_TIMESTAMPING {

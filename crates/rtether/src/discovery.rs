@@ -244,7 +244,7 @@ impl Seen {
     }
 }
 
-/// Returns thousandths as per cent.
+/// Returns thousandths as percent.
 fn percent(milli: u64) -> String {
     format!("{}.{} %", milli / 10, milli % 10)
 }

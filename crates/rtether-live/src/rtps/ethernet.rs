@@ -148,7 +148,7 @@ impl Ethernet {
         }
     }
 
-    /// Sends a message; the upper three bits of the priority, a DSCP, are the PCP.
+    /// Sends a message.
     pub(super) fn send(
         &self,
         message: &[u8],
@@ -159,7 +159,7 @@ impl Ethernet {
         let (is_group, is_own) = (to[0] & 1 == 1, to == self.own);
         let mut sent = Err(io::ErrorKind::AddrNotAvailable.into());
         if let Some(line) = self.line.as_ref().filter(|_| !is_own) {
-            let class = u8::try_from(priority.clamp(0, 63) >> 3).unwrap_or(0);
+            let class = class(priority);
             if class != self.class.get() {
                 // Values above 6 require a privilege; without it the frame is still tagged.
                 let value = libc::c_int::from(class);
@@ -225,10 +225,9 @@ impl Ethernet {
         }
     }
 
-    /// Returns the tag of frames with this priority, a DSCP whose upper three bits are the PCP.
+    /// Returns the tag of frames with this priority.
     fn tag(&self, priority: i32) -> Option<u16> {
-        let class = u8::try_from(priority.clamp(0, 63) >> 3).unwrap_or(0);
-        let pcp = if self.is_vlan { 0 } else { class };
+        let pcp = if self.is_vlan { 0 } else { class(priority) };
         let tag = u16::from(pcp) << 13 | self.vlan;
         (tag > 0).then_some(tag)
     }
@@ -244,6 +243,11 @@ impl Ethernet {
     pub(super) fn sleep(&self, alarm: &Alarm, waker: Option<&Waker>) -> io::Result<Ready> {
         sleep::<OwnedFd>(self.inlet.as_fd(), [None, None], alarm, waker)
     }
+}
+
+/// Returns the PCP of a priority, a DSCP: its upper three bits.
+fn class(priority: i32) -> u8 {
+    u8::try_from(priority.clamp(0, 63) >> 3).unwrap_or(0)
 }
 
 /// Returns the envelope of a message received.

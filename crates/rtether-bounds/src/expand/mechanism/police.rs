@@ -49,6 +49,7 @@ impl Walker<'_> {
         kept.is_policed = true;
         let number = self.sites.number_of(port);
         let own = Limit::of_policer(police, kept.frame.tagged_sizes(), (number, rule));
+        // An earlier limit that spaces packets further apart stays.
         let known = kept.limit.map_or(0, |limit| limit.distance());
         kept.limit = own.filter(|own| own.distance() >= known).or(kept.limit);
         demoted

@@ -172,7 +172,7 @@ pub(crate) static SMOOTHER: Section = Section {
             Kind::Count { min: 100, max: 1000 },
             Optional,
             "150",
-            "`himd`, `slow-start`, `linear`, `rtether`: the longer period after congestion in per cent of the one before; 200 if not given, 150 for `rtether`.",
+            "`himd`, `slow-start`, `linear`, `rtether`: the longer period after congestion in percent of the one before; 200 if not given, 150 for `rtether`.",
         ),
         key(
             "guard",
@@ -186,8 +186,8 @@ pub(crate) static SMOOTHER: Section = Section {
             TIME,
             Default("40 ms"),
             "40 ms",
-            "`rtether`: window over which the station measures how busy the medium is; its rate \
-             changes once per window.",
+            "`rtether`: time over which the station measures the utilization of the medium; its rate \
+             changes once each time.",
         ),
         key(
             "target",
@@ -202,14 +202,14 @@ pub(crate) static SMOOTHER: Section = Section {
             RATIO,
             Default("15 %"),
             "15 %",
-            "`rtether`: by how much of the distance to the target the rate moves each window, in whole per cent.",
+            "`rtether`: by how much of the distance to the target the rate moves each window, in whole percent.",
         ),
         key(
             "threshold",
             RATIO,
             Default("78 %"),
             "78 %",
-            "`rtether`: share of the time in which anybody sends above which the period grows by `growth_percent` besides, in whole per cent.",
+            "`rtether`: utilization of the medium above which the period also grows by `growth_percent`, in whole percent.",
         ),
         key(
             "detector",
@@ -231,7 +231,7 @@ pub(crate) static DETECTOR: Section = Section {
             &DETECTORS,
             Required,
             "collisions",
-            "Collisions of frames that have been sent, octets that the driver clears per second while it is busy, octets that wait below the smoother, or the share of time in which anybody sends. For [shims](shim.md) alone: octets that come back with a congestion mark (ECN), or the one-way delay of probes to other shims ([probes](shim.md#probes)).",
+            "Collisions of frames that have been sent, octets that the driver clears per second while it is busy, octets that wait below the smoother, or the utilization of the medium. For [shims](shim.md) alone: octets that come back with a congestion mark (ECN), or the one-way delay of probes to other shims ([probes](shim.md#probes)).",
         ),
         key(
             "visibility",
@@ -266,7 +266,7 @@ pub(crate) static DETECTOR: Section = Section {
             RATIO,
             Optional,
             "60 %",
-            "`utilization`, `marks`: congestion above this share, in whole per cent. Needed there.",
+            "`utilization`, `marks`: congestion above this share, in whole percent. Needed there.",
         ),
         key(
             "window",
