@@ -8,7 +8,7 @@ use pyo3::exceptions::{PyLookupError, PyValueError};
 use pyo3::prelude::*;
 use rtether::bound::{self, Bounds, ByDiameter, Places, SensitivityError, Steps, Waits};
 use rtether::compare::{self, Candidate};
-use rtether::export::{Choice, Target, export_part};
+use rtether::export::{Choice, Target, YAML, export_part, whole};
 use rtether::fail::{Element, FailError, Question as Failing, Which};
 use rtether::import::Duration;
 use rtether::limit::Question;
@@ -260,13 +260,17 @@ pub(crate) fn export(
     without_stacks: bool,
     without_flows: Vec<String>,
 ) -> PyResult<Files> {
-    let target = Target::named(tool).ok_or_else(|| {
+    let target = Target::named(tool);
+    if target.is_none() && tool != YAML.0 {
         let names = Target::ALL.map(|(_, name, _)| name).join("`, `");
-        wrong(format!("no tool `{tool}`; known are `{names}`"))
-    })?;
-    let (scenario, _) = plant.changed(py, &changes)?;
+        return Err(wrong(format!("no tool `{tool}`; known are `{names}`, `{}`", YAML.0)));
+    }
+    let (scenario, written) = plant.changed(py, &changes)?;
     let choice = Choice { without_stacks, without_flows };
-    let exported = py.detach(|| export_part(&scenario, &choice, target));
+    let exported = py.detach(|| match target {
+        Some(target) => export_part(&scenario, &choice, target),
+        None => whole(&scenario, &written, &choice),
+    });
     let exported = exported.map_err(wrong)?;
     Ok((exported.files, exported.notes))
 }

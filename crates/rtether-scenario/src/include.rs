@@ -1,8 +1,8 @@
 //! Further files that a scenario names: `include: [cell2.yaml, own.yaml]`.
 //!
 //! Their stacks, nodes, switches, routers, hubs, links, flows and assumptions come after those of the file that
-//! names them, as if they had been written there. `changes` replace values once all files are read:
-//! those of included files first, so that the file above has the last word.
+//! names them, as if they had been written there. `changes` replace values once all files are read
+//! (`assemble`): those of included files first, so that the file above has the last word.
 //!
 //! Paths are relative to the file that names them. Texts come from a [`Loader`] of the caller; this
 //! module opens nothing. The input is not trusted: number and depth of files, and their octets and
@@ -14,7 +14,7 @@ use crate::codes;
 use crate::diagnostic::{Diagnostic, Sink, Source, Span, quote};
 use crate::help::Help;
 use crate::keys::table::SCENARIO;
-use crate::overrides;
+use crate::overrides::Change;
 use crate::suggest;
 use crate::tree::{self, Data, Entry, MAX_FILE_SIZE, MAX_VALUES, Value};
 
@@ -38,16 +38,16 @@ pub(super) fn none(_: &str) -> Result<String, String> {
     Err("no further files are read here".to_owned())
 }
 
-/// Adds what included files hold to the scenario, and makes the changes of all files. The texts of
+/// Adds what included files hold to the scenario, and returns the changes of all files. The texts of
 /// these files are added to `sources`.
 pub(super) fn merge(
     root: &mut Value,
     read: &Loader<'_>,
     sources: &mut Vec<Source>,
     sink: &mut Sink,
-) {
+) -> Vec<Change> {
     if !has(root, "include") && !has(root, "changes") {
-        return;
+        return Vec::new();
     }
     let name = sources.first().map_or("", |source| source.name.as_str());
     // The name may be that of standard input.
@@ -64,12 +64,7 @@ pub(super) fn merge(
         sink,
     };
     merger.include(root);
-    let changes = merger.changes;
-    for change in changes {
-        if let Err(diagnostic) = overrides::put(root, &change) {
-            sink.push(*diagnostic);
-        }
-    }
+    merger.changes
 }
 
 fn has(root: &Value, key: &str) -> bool {
@@ -93,7 +88,7 @@ struct Merger<'m> {
     open: Vec<String>,
     octets: usize,
     values: usize,
-    changes: Vec<Entry>,
+    changes: Vec<Change>,
 }
 
 impl Merger<'_> {
@@ -107,12 +102,14 @@ impl Merger<'_> {
             self.check(&part);
             self.include(&mut part);
             self.open.pop();
-            self.absorb(root, part);
+            absorb(root, part, self.sink);
         }
         match entry(root, "changes").map(|entry| &entry.value) {
             None => {}
             Some(value) => match &value.data {
-                Data::Map(changes) => self.changes.extend(changes.iter().cloned()),
+                Data::Map(changes) => {
+                    self.changes.extend(changes.iter().cloned().map(Change::of));
+                }
                 Data::Null => {}
                 Data::Scalar(_) | Data::List(_) => {
                     let title = format!("`changes` needs paths and values, found {}", value.kind());
@@ -279,59 +276,56 @@ impl Merger<'_> {
             self.sink.push(wrong.help(help));
         }
     }
+}
 
-    /// Moves what a part holds into the file that includes it.
-    fn absorb(&mut self, root: &mut Value, part: Value) {
-        // A root or part without keys has been reported, or is when the scenario is read.
-        let (Data::Map(own), Data::Map(more)) = (&mut root.data, part.data) else {
-            return;
+/// Adds what a part holds to a scenario: a file that it includes, or what a generator has written.
+pub(super) fn absorb(root: &mut Value, part: Value, sink: &mut Sink) {
+    // A root or part without keys has been reported, or is when the scenario is read.
+    let (Data::Map(own), Data::Map(more)) = (&mut root.data, part.data) else {
+        return;
+    };
+    for entry in more {
+        if !PARTS.contains(&entry.key.as_str()) || matches!(entry.value.data, Data::Null) {
+            continue;
+        }
+        match own.iter_mut().find(|known| known.key == entry.key) {
+            None => own.push(entry),
+            Some(known) => join(known, entry.value, sink),
+        }
+    }
+}
+
+/// Adds the items of a list or map to those of the same key.
+fn join(known: &mut Entry, more: Value, sink: &mut Sink) {
+    let (found, span) = (more.kind(), more.span);
+    match (&mut known.value.data, more.data) {
+        (Data::List(items), Data::List(more)) => items.extend(more),
+        (Data::Map(entries), Data::Map(more)) => extend(entries, more, sink),
+        (Data::Null, data) => known.value = Value { span, data },
+        (Data::List(_) | Data::Map(_) | Data::Scalar(_), _) => {
+            let other = known.value.kind();
+            let title = format!("{} is {found} here, and {other} elsewhere", quote(&known.key));
+            let wrong = Diagnostic::new(&codes::WRONG_TYPE, title, span, "");
+            sink.push(wrong.also(known.value.span, "the other one"));
+        }
+    }
+}
+
+/// Adds entries to a map, but none whose name it has.
+fn extend(entries: &mut Vec<Entry>, more: Vec<Entry>, sink: &mut Sink) {
+    let names = entries.iter();
+    let names: BTreeMap<String, Span> =
+        names.map(|entry| (entry.key.clone(), entry.key_span)).collect();
+    for entry in more {
+        let Some(&first) = names.get(&entry.key) else {
+            entries.push(entry);
+            continue;
         };
-        for entry in more {
-            if !PARTS.contains(&entry.key.as_str()) || matches!(entry.value.data, Data::Null) {
-                continue;
-            }
-            match own.iter_mut().find(|known| known.key == entry.key) {
-                None => own.push(entry),
-                Some(known) => self.join(known, entry.value),
-            }
-        }
-    }
-
-    /// Adds the items of a list or map to those of the same key.
-    fn join(&mut self, known: &mut Entry, more: Value) {
-        let (found, span) = (more.kind(), more.span);
-        match (&mut known.value.data, more.data) {
-            (Data::List(items), Data::List(more)) => items.extend(more),
-            (Data::Map(entries), Data::Map(more)) => self.extend(entries, more),
-            (Data::Null, data) => known.value = Value { span, data },
-            (Data::List(_) | Data::Map(_) | Data::Scalar(_), _) => {
-                let title = format!(
-                    "{} is {found} here, and {} in another file",
-                    quote(&known.key),
-                    known.value.kind()
-                );
-                let wrong = Diagnostic::new(&codes::WRONG_TYPE, title, span, "");
-                self.sink.push(wrong.also(known.value.span, "the other one"));
-            }
-        }
-    }
-
-    /// Adds entries to a map, but none whose name it has.
-    fn extend(&mut self, entries: &mut Vec<Entry>, more: Vec<Entry>) {
-        let names = entries.iter();
-        let names: BTreeMap<String, Span> =
-            names.map(|entry| (entry.key.clone(), entry.key_span)).collect();
-        for entry in more {
-            let Some(&first) = names.get(&entry.key) else {
-                entries.push(entry);
-                continue;
-            };
-            let title = format!("{} is given twice", quote(&entry.key));
-            let code = &codes::DUPLICATE_KEY;
-            let twice = Diagnostic::new(code, title, entry.key_span, "the second one");
-            let help = "give one of them another name, or replace its values under `changes`";
-            self.sink.push(twice.also(first, "the first one").help(help));
-        }
+        let title = format!("{} is given twice", quote(&entry.key));
+        let code = &codes::DUPLICATE_KEY;
+        let twice = Diagnostic::new(code, title, entry.key_span, "the second one");
+        let help = "give one of them another name, or replace its values under `changes`";
+        sink.push(twice.also(first, "the first one").help(help));
     }
 }
 

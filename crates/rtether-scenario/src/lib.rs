@@ -30,6 +30,7 @@
 //! ends with a scenario or a message.
 
 mod additions;
+mod assemble;
 mod change;
 mod check;
 pub mod codes;
@@ -286,11 +287,9 @@ fn load_once(
     let first_included = sources.len();
     let mut sink = Sink::default();
     let root = tree::parse(0, text, &mut sink);
+    let mut is_generated = true;
     let root = root.map(|mut root| {
-        include::merge(&mut root, read, &mut sources, &mut sink);
-        for (source, change) in (1..).zip(overrides) {
-            change.apply(&mut root, source, &mut sink);
-        }
+        is_generated = assemble::assemble(&mut root, read, &mut sources, overrides, &mut sink);
         root
     });
     let file = root.clone().filter(|_| !flows.is_empty());
@@ -301,6 +300,7 @@ fn load_once(
         root
     });
     let mut reader = Reader::new(sink, &sources);
+    reader.names_are_missing = !is_generated;
     let lowered = root.and_then(|root| lower_all(&mut reader, &root, source_name));
     let errors = reader.sink.errors();
     let stage = match lowered {
@@ -356,15 +356,11 @@ fn lower_all(
     lower::switches(reader, &top, &mut plant);
     lower::routers(reader, &top, &mut plant);
     lower::hubs(reader, &top, &mut plant);
-    let generated = generate::nodes(reader, &top, &mut plant);
     lower::ingress(reader, &mut plant);
     lower::links(reader, &top, &mut plant);
     // If the plant has errors, checking flows against it would only repeat them.
     let plant_is_whole = reader.sink.errors() == 0;
     lower::flows(reader, &top, &mut plant, &run);
-    if let Some(generated) = &generated {
-        generate::flows(reader, &mut plant, generated, &run);
-    }
     lower::with_flows(reader, &top, &mut plant);
     let flows_are_complete = reader.sink.errors() == 0;
     lower::register(reader, &mut plant);

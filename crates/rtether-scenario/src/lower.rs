@@ -47,12 +47,12 @@ pub(super) use flows::flows;
 pub(super) use hubs::hubs;
 pub(super) use ingress::ingress;
 pub(super) use links::{links, rate as link_rate};
-pub(super) use nodes::{default_interval, nodes, station_of_interval};
+pub(super) use nodes::nodes;
 pub(super) use registration::register;
 pub(super) use routers::routers;
-pub(super) use run::{Run, RunPlaces, run};
+pub(super) use run::{DEFAULT_LENGTH, Run, RunPlaces, run};
 pub(super) use shim::shim;
-pub(super) use switches::{plain as plain_switch, switches};
+pub(super) use switches::switches;
 
 /// Most nodes of a plant.
 pub(super) const MAX_NODES: usize = 100_000;
@@ -109,8 +109,6 @@ pub(super) struct Plant {
     streams: usize,
     transfers: usize,
     full: bool,
-    /// Some nodes could not be read, so unknown names may refer to them.
-    pub(super) names_are_missing: bool,
     /// A hub could not be read, so a mismatch with it is not reported.
     hubs_are_broken: bool,
 }
@@ -231,7 +229,7 @@ impl Plant {
         if let Some(id) = self.find(name) {
             return Some(id);
         }
-        if self.names_are_missing {
+        if reader.names_are_missing {
             return None;
         }
         let names = self.network.nodes.iter().map(|node| node.name.as_str());

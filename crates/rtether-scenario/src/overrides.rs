@@ -38,44 +38,65 @@ impl Override {
     pub(super) fn source(&self) -> Source {
         Source { name: self.flag.to_owned(), text: self.text() }
     }
+}
 
-    pub(super) fn apply(&self, root: &mut Value, source: u32, sink: &mut Sink) {
-        let shift = u32::try_from(self.path.len() + 1).unwrap_or(0);
+/// A value to put at a path.
+pub(super) struct Change {
+    path: String,
+    /// Where the path begins.
+    start: Span,
+    value: Value,
+}
+
+impl Change {
+    /// Returns what an entry of a file says: its key is a path.
+    pub(super) fn of(entry: Entry) -> Self {
+        let key = entry.key_span;
+        let width = usize::try_from(key.end.saturating_sub(key.start)).unwrap_or(0);
+        // In quotation marks, or not.
+        let lead = u32::from(width > entry.key.len());
+        let start = Span { start: key.start + lead, ..key };
+        Self { path: entry.key, start, value: entry.value }
+    }
+
+    /// Reads what an option says; mistakes go to `sink`.
+    pub(super) fn read(change: &Override, source: u32, sink: &mut Sink) -> Option<Self> {
+        let shift = u32::try_from(change.path.len() + 1).unwrap_or(0);
         let mut own = Sink::default();
-        let value = tree::parse(source, &self.value, &mut own);
+        let value = tree::parse(source, &change.value, &mut own);
         for mut diagnostic in own.finish() {
             diagnostic.primary.span.start += shift;
             diagnostic.primary.span.end += shift;
             sink.push(diagnostic);
         }
-        let Some(mut value) = value else { return };
+        let mut value = value?;
         shift_spans(&mut value, shift);
-        let first = self.path.split(['.', '[']).next().unwrap_or("");
+        let start = Span { source, start: 0, end: 0 };
+        let change = Self { path: change.path.clone(), start, value };
+        let first = change.first();
         if ["include", "changes"].contains(&first) {
-            let span = Span { source, start: 0, end: u32::try_from(first.len()).unwrap_or(0) };
+            let end = u32::try_from(first.len()).unwrap_or(0);
             let title = format!("`{first}` can only be written in a file");
             let label = "files are read before values are replaced";
+            let span = Span { end, ..start };
             let wrong = Diagnostic::new(&codes::UNKNOWN_PATH, title, span, label);
-            let changes = first == "changes";
             let help = "leave `changes.` away: `--set` takes the path itself";
-            sink.push(wrong.help_if(changes.then_some(help)));
-            return;
+            sink.push(wrong.help_if((first == "changes").then_some(help)));
+            return None;
         }
-        let path = Path::new(&self.path, Span { source, start: 0, end: 0 }, root);
-        if let Err(diagnostic) = path.put(root, 0, value) {
-            sink.push(*diagnostic);
-        }
+        Some(change)
     }
-}
 
-/// Makes a change that stands in a file: its key is a path.
-pub(super) fn put(root: &mut Value, change: &Entry) -> Result<(), Box<Diagnostic>> {
-    let key = change.key_span;
-    let width = usize::try_from(key.end.saturating_sub(key.start)).unwrap_or(0);
-    // In quotation marks, or not.
-    let lead = u32::from(width > change.key.len());
-    let path = Path::new(&change.key, Span { start: key.start + lead, ..key }, root);
-    path.put(root, 0, change.value.clone())
+    /// Returns the first key of the path.
+    pub(super) fn first(&self) -> &str {
+        self.path.split(['.', '[']).next().unwrap_or("")
+    }
+
+    /// Puts the value there.
+    pub(super) fn put(self, root: &mut Value) -> Result<(), Box<Diagnostic>> {
+        let path = Path::new(&self.path, self.start, root);
+        path.put(root, 0, self.value)
+    }
 }
 
 /// Returns where the value of a path stands, or the longest part of the path that is there.

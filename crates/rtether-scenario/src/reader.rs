@@ -71,11 +71,13 @@ pub(super) struct Reader<'s> {
     sources: &'s [Source],
     /// Whether everything was read, so that the plant was checked as a whole.
     pub(super) is_whole: bool,
+    /// Some nodes could not be read or generated, so unknown names may refer to them.
+    pub(super) names_are_missing: bool,
 }
 
 impl<'s> Reader<'s> {
     pub(super) fn new(sink: Sink, sources: &'s [Source]) -> Self {
-        Self { sink, sources, is_whole: false }
+        Self { sink, sources, is_whole: false, names_are_missing: false }
     }
 
     pub(super) fn report(&mut self, diagnostic: Diagnostic) {

@@ -3,12 +3,13 @@
 //! A value replaces the one that is there; a new key stands behind the keys beside it, in the form that
 //! these have.
 
+use super::Loaded;
+use super::assemble::assemble;
 use super::change::Override;
 use super::diagnostic::{Sink, Source, Span};
 use super::overrides;
 use super::span::spanned;
 use super::tree::{self, Data, Value};
-use super::{Loaded, include};
 
 /// The files of a scenario as one tree.
 pub(super) struct Files {
@@ -31,7 +32,7 @@ impl Files {
             found.map(|file| file.text.clone()).ok_or_else(String::new)
         };
         if let Some(root) = &mut root {
-            include::merge(root, &read, &mut sources, &mut sink);
+            assemble(root, &read, &mut sources, &[], &mut sink);
         }
         Self { root, sources, others: loaded.first_included.saturating_sub(1) }
     }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::assemble::assemble;
 use crate::change::Override;
 use crate::diagnostic::{Sink, Source};
 use crate::help::{Edit, Replacement};
@@ -9,7 +10,7 @@ use crate::overrides;
 use crate::plan::Scenario;
 use crate::render::position;
 use crate::tree::{self, Data, Entry, Value};
-use crate::{Loaded, include, load_from, set};
+use crate::{Loaded, load_from, set};
 
 /// Text of a scenario file, and the values replaced in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -78,29 +79,26 @@ impl Written {
         Ok(found.text.clone())
     }
 
-    /// Returns what all files hold, after their own changes, and their texts.
-    fn merged(&self) -> Option<(Value, Vec<Source>)> {
+    /// Returns what all files hold, after their own changes and these, and their texts.
+    fn assembled(&self, changes: &[Override]) -> Option<(Value, Vec<Source>)> {
         let (name, text) = (self.name.clone(), self.text.clone());
         let mut sources = vec![Source { name, text }];
         let mut sink = Sink::default();
         let mut root = tree::parse(0, &self.text, &mut sink)?;
         let read = |path: &str| self.read(path);
-        include::merge(&mut root, &read, &mut sources, &mut sink);
+        assemble(&mut root, &read, &mut sources, changes, &mut sink);
         Some((root, sources))
     }
 
-    /// Returns one file that is read as the same scenario: with what other files hold, and with all
-    /// changes. Comments are lost. `None` if something is no YAML.
+    /// Returns one file that is read as the same scenario: with what other files hold and generators
+    /// make, and with all changes. Comments are lost. `None` if something is no YAML.
     pub fn whole(&self) -> Option<String> {
-        let (mut root, _) = self.merged()?;
-        let mut sink = Sink::default();
-        for (source, change) in (1..).zip(&self.changes) {
-            change.apply(&mut root, source, &mut sink);
-        }
+        let (root, _) = self.assembled(&self.changes)?;
         let Data::Map(entries) = root.data else {
             return None;
         };
-        let is_own = |entry: &&Entry| !["include", "changes"].contains(&entry.key.as_str());
+        let is_own =
+            |entry: &&Entry| !["include", "changes", "generate"].contains(&entry.key.as_str());
         let mut text = String::new();
         for entry in entries.iter().filter(is_own) {
             let key = scalar(&entry.key);
@@ -128,7 +126,7 @@ impl Written {
     /// Returns the file and the line where a change is to be written: that of the value that it
     /// replaces, or of what it adds a value to. Lines count from 1.
     pub fn place(&self, change: &Override) -> Option<(String, usize)> {
-        let (root, sources) = self.merged()?;
+        let (root, sources) = self.assembled(&[])?;
         let span = overrides::place(&root, &change.path);
         let source = sources.into_iter().nth(span.source as usize)?;
         let (line, _) = position(&source.text, span.start);
@@ -138,7 +136,7 @@ impl Written {
     /// Returns the edit of a file that makes a change; `None` if no edit of one place does, or if what
     /// comes of it is not read as the same scenario.
     pub fn edit(&self, change: &Override) -> Option<Replacement> {
-        let (root, sources) = self.merged()?;
+        let (root, sources) = self.assembled(&[])?;
         let (span, new) = set::edit(&root, &sources, change)?;
         let edit = Edit { span, new, is_certain: false, is_tried: true };
         let place = Replacement::of(&edit, &sources);
@@ -166,7 +164,7 @@ impl Written {
         if let Some(change) = replaced {
             return Some(change.value.clone());
         }
-        let (root, _) = self.merged()?;
+        let (root, _) = self.assembled(&[])?;
         let value = path.split('.').try_fold(&root, |at, key| entry(at, key))?;
         match &value.data {
             Data::Scalar(text) => Some(text.clone()),

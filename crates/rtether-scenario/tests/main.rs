@@ -7,6 +7,7 @@
 mod documents;
 mod edits;
 mod fix;
+mod generate;
 mod hub;
 mod include;
 mod included;

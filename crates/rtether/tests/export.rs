@@ -2,10 +2,11 @@
 //! The guide has the bounds that Saihu's tools compute of such a file beside ours.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
-use rtether::export::{Choice, Exported, Reasons, Target, export, export_part};
+use rtether::export::{Choice, Exported, Reasons, Target, export, export_part, whole};
 use rtether::import::{File, Options, import_all};
-use rtether::scenario::{Override, Scenario, load, load_with};
+use rtether::scenario::{Override, Scenario, Written, load, load_with};
 use rtether_model::flow::{Flow, Traffic};
 use rtether_model::network::NodeId;
 use serde_json::Value;
@@ -402,4 +403,31 @@ fn an_import_of_what_saihu_reads_is_the_same_network() {
         parts.collect()
     };
     assert_eq!(flows(&one), flows(&other), "{}", plan.scenario);
+}
+
+/// Oracle: the scenario of the file, value for value, which is all that the engines see.
+#[test]
+fn every_scenario_is_written_out_as_the_same_plant() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let mut count = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|own| own != "yaml") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let written = Written { name: name.to_owned(), ..Written::from(text) };
+        let scenario = written.load().into_scenario().expect("a scenario");
+        let exported = whole(&scenario, &written, &Choice::default()).expect("one file");
+        let [(file, text)] = &exported.files[..] else { panic!("{:?}", exported.files) };
+        let again = load(file, text).into_scenario().expect("a scenario");
+        assert!(again == scenario, "{name} is another plant");
+        count += 1;
+    }
+    assert!(count > 10, "{count} scenarios");
+    let choice = Choice { without_stacks: true, ..Choice::default() };
+    let written = Written::from(LINE.to_owned());
+    let scenario = load("line.yaml", LINE).into_scenario().expect("a plant");
+    assert!(whole(&scenario, &written, &choice).is_err(), "the whole plant has stacks");
 }

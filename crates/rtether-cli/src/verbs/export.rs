@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use rtether::export::{Choice, Exported, Target, export_part};
+use rtether::export::{Choice, Exported, Target, YAML, export_part, whole};
 
 use crate::exit::Exit;
 use crate::files;
-use crate::scenario::{Overrides, load};
+use crate::scenario::{Loaded, Overrides, load};
 use crate::terminal;
 
 /// Arguments of `export`.
@@ -19,7 +19,7 @@ pub(crate) struct ExportArgs {
     pub(crate) scenario: PathBuf,
     /// Tool that is to read it
     #[arg(long, value_name = "TOOL", value_parser = names())]
-    pub(crate) to: Target,
+    pub(crate) to: Reader,
     /// Folder for the files
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: PathBuf,
@@ -40,23 +40,39 @@ const NOTES: &str = "Example: rtether export plant.yaml --to tc -o hosts\n\nWhat
 told, or told otherwise, is said on standard error. A plant that it cannot express is refused with \
 every reason.\n\nExit codes: 0 written, 2 the scenario has mistakes, or the tool cannot express it.";
 
-/// Returns the parser of names of targets.
-fn names() -> impl TypedValueParser<Value = Target> {
-    let names = Target::ALL.map(|(_, name, help)| PossibleValue::new(name).help(help));
-    PossibleValuesParser::new(names).map(|name| Target::named(&name).unwrap_or(Target::Saihu))
+/// Who is to read it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Reader {
+    /// This program.
+    Own,
+    /// Another tool.
+    Tool(Target),
+}
+
+/// Returns the parser of names of readers.
+fn names() -> impl TypedValueParser<Value = Reader> {
+    let tools = Target::ALL.map(|(_, name, help)| (name, help));
+    let all = tools.into_iter().chain([YAML]);
+    let names = all.map(|(name, help)| PossibleValue::new(name).help(help));
+    PossibleValuesParser::new(names)
+        .map(|name| Target::named(&name).map_or(Reader::Own, Reader::Tool))
 }
 
 /// Runs `export`.
 pub(crate) fn run(arguments: &ExportArgs) -> Exit {
-    let scenario = match load(&arguments.scenario, &arguments.overrides) {
-        Ok(loaded) => loaded.scenario,
+    let Loaded { scenario, written } = match load(&arguments.scenario, &arguments.overrides) {
+        Ok(loaded) => loaded,
         Err(exit) => return exit,
     };
     let choice = Choice {
         without_stacks: arguments.without_stacks,
         without_flows: arguments.without_flows.clone(),
     };
-    match export_part(&scenario, &choice, arguments.to) {
+    let exported = match arguments.to {
+        Reader::Own => whole(&scenario, &written, &choice),
+        Reader::Tool(target) => export_part(&scenario, &choice, target),
+    };
+    match exported {
         Ok(exported) => write(arguments, &exported),
         Err(reasons) => {
             for reason in &reasons.0 {

@@ -18,7 +18,7 @@ const HALF_DUPLEX_MBPS: [u64; 2] = [10, 100];
 pub(crate) fn hubs(reader: &mut Reader<'_>, top: &Fields<'_>, plant: &mut Plant) {
     let errors = reader.sink.errors();
     let entries = reader.named(top, "hubs");
-    plant.names_are_missing |= reader.sink.errors() > errors;
+    reader.names_are_missing |= reader.sink.errors() > errors;
     for entry in entries {
         check_name(reader, "hub", &entry.key, entry.key_span, &[':', '*']);
         let owner = format!("hub {}", quote(&entry.key));

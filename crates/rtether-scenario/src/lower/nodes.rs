@@ -17,14 +17,12 @@ use crate::tree::Data;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-pub(crate) use stacks::{default_interval, station_of_interval};
-
 /// Reads `stacks:` and `nodes:`.
 pub(crate) fn nodes(reader: &mut Reader<'_>, top: &Fields<'_>, plant: &mut Plant) {
     let mut declared = stacks::stacks(reader, top);
     let errors = reader.sink.errors();
     let entries = reader.named(top, "nodes");
-    plant.names_are_missing |= reader.sink.errors() > errors;
+    reader.names_are_missing |= reader.sink.errors() > errors;
     for entry in entries {
         check_name(reader, "node", &entry.key, entry.key_span, &[':', '*']);
         let owner = format!("node {}", quote(&entry.key));

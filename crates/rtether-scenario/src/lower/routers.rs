@@ -14,7 +14,7 @@ use crate::reader::{Fields, Reader};
 pub(crate) fn routers(reader: &mut Reader<'_>, top: &Fields<'_>, plant: &mut Plant) {
     let errors = reader.sink.errors();
     let entries = reader.named(top, "routers");
-    plant.names_are_missing |= reader.sink.errors() > errors;
+    reader.names_are_missing |= reader.sink.errors() > errors;
     for entry in entries {
         check_name(reader, "router", &entry.key, entry.key_span, &[':', '*']);
         let owner = format!("router {}", quote(&entry.key));

@@ -10,6 +10,9 @@ use crate::keys::table::{OVERLOAD, RUN};
 use crate::plan::{RunPlan, Stage};
 use crate::reader::{Fields, Reader};
 
+/// How long a run takes that does not say.
+pub(crate) const DEFAULT_LENGTH: Duration = Duration::from_secs(10);
+
 /// Places of the values of `run:` that need the whole plant to check.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RunPlaces {
@@ -34,7 +37,7 @@ pub(crate) struct Run {
 /// Reads `run:`.
 pub(crate) fn run(reader: &mut Reader<'_>, top: &Fields<'_>) -> Run {
     let default = RunPlan {
-        duration: Duration::from_secs(10),
+        duration: DEFAULT_LENGTH,
         warmup: Duration::ZERO,
         runs: 1,
         seed: 1,

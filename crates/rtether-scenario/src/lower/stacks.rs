@@ -16,8 +16,7 @@ use crate::codes;
 use crate::diagnostic::{Diagnostic, Span, quote};
 use crate::keys::table::{ARP, ORDER, REDUNDANCY, SERVERS, STACK, STATION_SELECTION, TASKS};
 use crate::profiles;
-use crate::reader::{Fields, Reader, picoseconds};
-use crate::units;
+use crate::reader::{Fields, Reader};
 
 /// A stack and the layer below it.
 #[derive(Clone)]
@@ -339,15 +338,4 @@ fn linear(
         jitter,
         servers,
     }))
-}
-
-/// Returns a station with one rate for all packets; used by generators, whose default rates are
-/// text in the table of keys.
-pub(crate) fn station_of_interval(service: Duration) -> EndStation {
-    EndStation { stack: Stack::IpRate { service }, ..zero() }
-}
-
-/// Parses a default packet rate of the table as an interval.
-pub(crate) fn default_interval(text: &str) -> Duration {
-    units::read_interval(text).map_or(Duration::ZERO, picoseconds)
 }

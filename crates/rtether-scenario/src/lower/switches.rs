@@ -58,7 +58,7 @@ impl Pending {
 pub(crate) fn switches(reader: &mut Reader<'_>, top: &Fields<'_>, plant: &mut Plant) {
     let errors = reader.sink.errors();
     let entries = reader.named(top, "switches");
-    plant.names_are_missing |= reader.sink.errors() > errors;
+    reader.names_are_missing |= reader.sink.errors() > errors;
     for entry in entries {
         check_name(reader, "switch", &entry.key, entry.key_span, &[':', '*']);
         let owner = format!("switch {}", quote(&entry.key));

@@ -14,8 +14,10 @@ mod inet;
 mod saihu;
 mod tc;
 mod tsnkit;
+mod whole;
 
 pub use choice::Choice;
+pub use whole::{YAML, whole};
 
 /// The tool that is to read it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
