@@ -22,6 +22,7 @@ mod exit;
 mod files;
 mod folder;
 mod format;
+mod guess;
 mod number;
 mod outputs;
 mod progress;
@@ -61,7 +62,8 @@ fn outcome(args: impl IntoIterator<Item = OsString>) -> Exit {
     let parsed = cli::command().try_get_matches_from(args);
     let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
-        Err(error) => {
+        Err(mut error) => {
+            guess::lead(&mut error, &cli::command());
             // Help and version are not errors; clap knows the right stream.
             let exit = if error.use_stderr() { Exit::WrongInput } else { Exit::Ok };
             let printed = terminal::is_written(error.print());

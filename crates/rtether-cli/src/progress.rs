@@ -84,7 +84,7 @@ fn with_bar<T>(
     bar.finish_and_clear();
     terminal::detail(|| {
         let simulated = progress.simulated();
-        format!("simulated {simulated} of plant time on {threads} threads")
+        format!("{simulated} simulated on {threads} threads")
     });
     outcome
 }
@@ -209,7 +209,7 @@ fn bar(pace: Pace, simulated_ms: u64) -> ProgressBar {
     let template = if simulated_ms > 0 {
         "simulating {wide_bar} {percent:>3} %  {pos} of {len} ms  {eta} left"
     } else {
-        "{spinner} simulating  {pos} ms of plant time  {elapsed}"
+        "{spinner} {pos} ms simulated  {elapsed}"
     };
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);

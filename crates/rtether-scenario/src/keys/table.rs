@@ -322,7 +322,7 @@ pub(crate) static RUN: Section = Section {
             Kind::Count { min: 1, max: 1_000_000 },
             Default("1"),
             "32",
-            "Number of runs, each with its own seed. All together may take some ten days of plant time.",
+            "Number of runs, each with its own seed. All together may take some ten days of simulated time.",
         ),
         key(
             "seed",
