@@ -270,6 +270,10 @@ pub enum Method {
     MultiplexingOnce,
     /// Least upper delay bound: the same for nested cross flows in order of arrival.
     LeastUpperDelay,
+    /// Separated flow, with the last port on the way and the receive stack behind it taken
+    /// together, and each port with a router behind it: each packet but one delays by the longer of
+    /// its two services, not by their sum.
+    PortAndStack,
 }
 
 /// Methods to apply.
@@ -292,6 +296,7 @@ impl Method {
             Self::SeparatedFlow => "separated flow",
             Self::MultiplexingOnce => "multiplexing once",
             Self::LeastUpperDelay => "least upper delay",
+            Self::PortAndStack => "port and stack",
         }
     }
 }

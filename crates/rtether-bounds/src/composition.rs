@@ -23,8 +23,8 @@
 //! less than their sum. The difference is taken off the later wait, and what exceeds it off the
 //! waits before. The sum does not change.
 //!
-//! **Whole paths.** A method that looks at a run of ports has one wait for all of them, which it
-//! does not split: the contributions are those to the run.
+//! **Whole paths.** A method that looks at a run of ports, or at a port and the stack behind it, has
+//! one wait for all of them, which it does not split: the contributions are those to the run.
 
 mod place;
 mod run;
@@ -67,7 +67,7 @@ pub struct Composition {
 pub struct Step {
     /// Parts of the wait, none of them negative or zero.
     pub shares: Vec<Share>,
-    /// The places that the packet passes, with fixed times: one, or all ports of a run.
+    /// The places that the packet passes, with fixed times: one, or all of a run.
     pub passages: Vec<Passage>,
 }
 
@@ -236,6 +236,18 @@ impl Composer {
                 for ((&visit, less), next) in way.iter().zip(self.spared(&way)?).zip(1..) {
                     let shares = at.shares(visit, less);
                     self.extend(&mut steps, shares, &[visit], (way.get(next), end));
+                }
+            }
+            Method::PortAndStack => {
+                let at = At::new(self, Method::SeparatedFlow);
+                let mut rest = &way[..];
+                while let Some(&visit) = rest.first() {
+                    let stack = rest.get(1);
+                    let both = stack.and_then(|&stack| run::of_pair(self, [visit, stack]));
+                    let (run, behind) = rest.split_at(if both.is_some() { 2 } else { 1 });
+                    let shares = both.unwrap_or_else(|| at.shares(visit, 0));
+                    self.extend(&mut steps, shares, run, (behind.first(), end));
+                    rest = behind;
                 }
             }
             Method::MultiplexingOnce | Method::LeastUpperDelay => {

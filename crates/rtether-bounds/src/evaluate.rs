@@ -157,7 +157,7 @@ fn wait_at(
 }
 
 /// Returns the queues of a server with the positions of their loads.
-fn queues(plant: &Plant, loads: &[Load]) -> Vec<(u8, Range<usize>)> {
+pub(crate) fn queues(plant: &Plant, loads: &[Load]) -> Vec<(u8, Range<usize>)> {
     let mut queues: Vec<(u8, Range<usize>)> = Vec::new();
     for (load, index) in loads.iter().zip(0..) {
         let queue = plant.visits[load.visit as usize].queue;

@@ -22,8 +22,9 @@
 //! `offset` (their acknowledgements that do not meet them).
 //!
 //! Methods that look at whole paths then start from this result, and the least bound of each stream
-//! counts: requests and replies taken together, separated flow, pay multiplexing only once, and least upper delay, all for whole
-//! packets; `tandem` has the proofs. [`Bound::by_method`] lists the result of each.
+//! counts: requests and replies taken together, separated flow, pay multiplexing only once, least
+//! upper delay, and the last port together with the stack behind it, all for whole packets; `tandem`
+//! has the proofs. [`Bound::by_method`] lists the result of each.
 //!
 //! # Scope and limitations
 //!
@@ -174,7 +175,8 @@ pub fn analyze_with(network: &Network, flows: &[Flow], methods: Methods) -> Anal
 }
 
 /// Like [`analyze_with`], with whole paths on several threads; the result is the same for any number
-/// of them. Each takes about 100 octets for each place on the way of a flow.
+/// of them. Each takes about 100 octets for each place on the way of a flow, and as many again for
+/// each class of packets that it delays at a port with a stack behind it.
 ///
 /// # Panics
 /// As [`analyze`].

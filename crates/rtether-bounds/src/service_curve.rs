@@ -67,13 +67,17 @@ impl Share {
         i64::try_from(time).unwrap_or(INFINITE).min(INFINITE)
     }
 
+    /// Returns the time that work takes, rounded down.
+    pub(crate) fn time_at_least(self, work: i64) -> i64 {
+        let time = i128::from(work) * i128::from(Self::DENOMINATOR) / i128::from(self.0);
+        i64::try_from(time).unwrap_or(INFINITE).min(INFINITE)
+    }
+
     /// Returns a load as it is at a server with this share of the rate.
     pub(crate) fn slow_down(self, load: &Load) -> Load {
         if self == Self::WHOLE {
             return *load;
         }
-        // The least own work is subtracted: rounded down.
-        let least = i128::from(load.least) * i128::from(Self::DENOMINATOR) / i128::from(self.0);
         let parts = i128::from(load.excess.of);
         let (cost, excess) = Excess::round_up(
             load.exact(parts).saturating_mul(i128::from(Self::DENOMINATOR)),
@@ -82,7 +86,8 @@ impl Share {
         Load {
             cost,
             excess,
-            least: i64::try_from(least).unwrap_or(INFINITE).min(INFINITE),
+            // It is subtracted.
+            least: self.time_at_least(load.least),
             ratio: self.stretch(load.ratio),
             in_flight: 0,
             ..*load

@@ -256,7 +256,7 @@ fn waits_of_rates(class: &mut Class<'_>) -> Result<Vec<i64>, Unbounded> {
 }
 
 /// The same where less comes than can be served, by rates rounded up.
-fn below_full(class: &mut Class<'_>) -> Result<Vec<i64>, Unbounded> {
+pub(crate) fn below_full(class: &mut Class<'_>) -> Result<Vec<i64>, Unbounded> {
     if class.higher.is_empty() {
         let most = class.base + distance(class.own, class.is_whole, None)?;
         return Ok(class.costs.iter().map(|cost| (most - cost).max(0)).collect());

@@ -169,6 +169,7 @@ fn messages_first_interrupt_files() {
 /// the high class; a low frame is held for 300 us after an earlier high one, waits for one high
 /// frame, and is held for another 300 us. Instances: not preempted by a low one. With
 /// the highest first, a low frame comes at least a picosecond after the high one of the same link.
+/// These are waits place by place.
 #[test]
 fn receive_queues_by_hand() {
     let flows = [flow(18, Some(7)), flow(18, Some(0))];
@@ -182,7 +183,8 @@ fn receive_queues_by_hand() {
         (Receive::Instances { queue_limits: vec![100; 2] }, us(0), us(100)),
     ];
     for (receive, high, low) in cases {
-        let analysis = analyze(&pair([plain(), receiver(receive.clone())]), &flows);
+        let network = pair([plain(), receiver(receive.clone())]);
+        let analysis = analyze_with(&network, &flows, Methods::TotalFlow);
         let found = [0, 1].map(|stream| waits(&analysis, stream, Segment::ReceiveStack));
         assert_eq!(found, [high, low], "{receive:?}");
     }

@@ -12,4 +12,5 @@ mod gaps;
 mod layers;
 mod limited;
 mod policed;
+mod stacks;
 mod worked;

@@ -94,9 +94,37 @@ impl Credit {
         self.slopes[usize::from(queue)].saturating_mul(port.curve.octet.into())
     }
 
+    /// Returns whether a queue has an idle slope.
+    pub(crate) fn is_shaped(self, queue: u8) -> bool {
+        self.slopes[usize::from(queue)] > 0
+    }
+
+    /// Returns whether a queue has no idle slope and is above another one.
+    fn is_before(self, other: u8, queue: u8) -> bool {
+        other > queue && !self.is_shaped(other)
+    }
+
     /// Returns the waits of a queue.
     pub(crate) fn waits(self, port: &Port<'_>, queue: u8) -> Waits {
-        let is_shaped = |other: u8| self.slopes[usize::from(other)] > 0;
+        if self.is_shaped(queue) {
+            let curve = self.curve(port, queue)?;
+            return Port { curve, ..*port }.waits(queue, 0, |_| false);
+        }
+        let (front, left) = self.in_front(port, queue);
+        let share = Share::of(left).ok_or_else(|| overload(left, 0))?;
+        let curve = behind(port, share, share.time(front));
+        let rest = Port { curve, ..*port };
+        if queue >= self.turns {
+            return rest.waits(queue, 0, |other| self.is_before(other, queue));
+        }
+        let unshaped = port.queues.iter().filter(|(other, _)| !self.is_shaped(*other));
+        let queues: Vec<_> = unshaped.cloned().collect();
+        let rest = Port { queues: &queues, ..rest };
+        self.deficit.waits_below(&rest, queue, |other| other >= self.turns)
+    }
+
+    /// Returns the work in front of a queue at the beginning, and what shaped queues above it leave.
+    fn in_front(self, port: &Port<'_>, queue: u8) -> (i64, i128) {
         let takes_turns = queue < self.turns;
         let whole = i128::from(Share::DENOMINATOR);
         let ring = port.curve.latency;
@@ -104,46 +132,44 @@ impl Credit {
         let mut front = port.longest(|other| other < queue && !takes_turns).max(ring);
         let mut left = whole;
         let above = port.queues.iter().map(|(other, _)| *other);
-        for other in above.filter(|&other| other > queue && is_shaped(other)) {
+        for other in above.filter(|&other| other > queue && self.is_shaped(other)) {
             let parts = self.parts(port, other);
             let longest = port.longest(|queue| queue == other);
             let debt = if ring > 0 { longest } else { part(longest, whole - parts) };
             front = add(front, add(debt, 1));
             left -= parts;
         }
+        (front, left)
+    }
+
+    /// Returns what a shaped queue can count on.
+    pub(crate) fn curve(self, port: &Port<'_>, queue: u8) -> Result<ServiceCurve, Unbounded> {
+        let (front, left) = self.in_front(port, queue);
         let own = self.parts(port, queue);
-        let overload = |left: i128| {
-            let used = (whole - left + own).max(0);
-            let millionths = (used * 1_000_000 + whole - 1) / whole;
-            Unbounded::Overload(u64::try_from(millionths).unwrap_or(u64::MAX))
-        };
-        let is_before = |other: u8| other > queue && !is_shaped(other);
-        let behind = |share: Share, latency: i64| Port {
-            curve: ServiceCurve { share, latency: add(latency, 1), ..port.curve },
-            ..*port
-        };
-        if !is_shaped(queue) {
-            let share = Share::of(left).ok_or_else(|| overload(left))?;
-            let rest = behind(share, share.time(front));
-            if !takes_turns {
-                return rest.waits(queue, 0, is_before);
-            }
-            let unshaped = port.queues.iter().filter(|(other, _)| !is_shaped(*other));
-            let queues: Vec<_> = unshaped.cloned().collect();
-            let rest = Port { queues: &queues, ..rest };
-            return self.deficit.waits_below(&rest, queue, |other| other >= self.turns);
-        }
-        let mut above = port.of(is_before);
+        let mut above = port.of(|other| self.is_before(other, queue));
         let before = affine_limit(&mut above)?;
         // Rounded once, so that a queue may have exactly what is left.
-        let brought = exact_rate(&mut above, whole);
+        let brought = exact_rate(&mut above, Share::DENOMINATOR.into());
         let left = left - brought.unwrap_or_else(|| Share::parts(before.rate));
         let rest = Share::of(left).filter(|_| own <= left);
-        let rest = rest.ok_or_else(|| overload(left))?;
+        let rest = rest.ok_or_else(|| overload(left, own))?;
         let latency = rest.time(add(front, round_up(before.burst)));
-        let share = Share::of(own).ok_or_else(|| overload(left))?;
-        behind(share, latency).waits(queue, 0, |_| false)
+        let share = Share::of(own).ok_or_else(|| overload(left, own))?;
+        Ok(behind(port, share, latency))
     }
+}
+
+/// Returns that a queue asks for more than others leave.
+fn overload(left: i128, own: i128) -> Unbounded {
+    let whole = i128::from(Share::DENOMINATOR);
+    let used = (whole - left + own).max(0);
+    let millionths = (used * 1_000_000 + whole - 1) / whole;
+    Unbounded::Overload(u64::try_from(millionths).unwrap_or(u64::MAX))
+}
+
+/// Returns the curve of a share of a port behind a latency, which is one picosecond longer.
+fn behind(port: &Port<'_>, share: Share, latency: i64) -> ServiceCurve {
+    ServiceCurve { share, latency: add(latency, 1), ..port.curve }
 }
 
 /// Returns this part of some work, rounded up.

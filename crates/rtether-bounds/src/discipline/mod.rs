@@ -15,10 +15,12 @@ pub(crate) mod smoother;
 mod strict;
 
 use alloc::boxed::Box;
+use core::cmp::Ordering;
 
 use rtether_model::network::{Algorithm, Feature, PortPlan};
 
 use crate::access::ByClass;
+use crate::service_curve::ServiceCurve;
 use credit::Credit;
 use deficit::Deficit;
 use driver::Driver;
@@ -115,6 +117,36 @@ impl Discipline {
     /// all, without pause: what the analysis of whole paths requires.
     pub(crate) const fn is_by_priority(&self) -> bool {
         matches!(self, Self::Fifo | Self::Strict)
+    }
+
+    /// Returns whether a queue has a slope of its own, whatever comes to other queues.
+    pub(crate) fn is_shaped(&self, queue: u8) -> bool {
+        matches!(self, Self::Credit(credit) if credit.is_shaped(queue))
+    }
+
+    /// Returns what such a queue can count on; `None` if it has no slope or no bound.
+    pub(crate) fn slope(&self, port: &Port<'_>, queue: u8) -> Option<ServiceCurve> {
+        let Self::Credit(credit) = self else { return None };
+        if credit.is_shaped(queue) { credit.curve(port, queue).ok() } else { None }
+    }
+
+    /// Returns whether a processor serves the packets of another queue after those of a queue, in
+    /// order of arrival with them, or before them; `None` if it does not serve by priority alone.
+    pub(crate) fn rank(&self, queue: u8, other: u8) -> Option<Ordering> {
+        match self {
+            Self::Fifo => Some(Ordering::Equal),
+            Self::Preemptive => Some(other.cmp(&queue)),
+            Self::Receive(queues) => queues.rank(queue, other),
+            Self::Strict
+            | Self::RoundRobin(_)
+            | Self::Deficit(_)
+            | Self::Credit(_)
+            | Self::Deadline
+            | Self::Access(_)
+            | Self::Driver(_)
+            | Self::Gap
+            | Self::Smoother(_) => None,
+        }
     }
 
     /// Returns whether each queue is served in order of arrival, without pause and without

@@ -47,6 +47,7 @@
 //! With `BelowTop` each top frame lets one lower frame pass, and one may pass before the first.
 
 use alloc::vec::Vec;
+use core::cmp::Ordering;
 
 use rtether_model::endnode::{LowTurn, ReceiveSelection};
 
@@ -70,6 +71,14 @@ impl ReceiveQueues {
         let Self { selection, top } = self;
         let both = Both { port, selection, top };
         both.waits(queue)
+    }
+
+    /// As [`super::Discipline::rank`]. The other direction of a class may take any of the turns.
+    pub(crate) fn rank(self, queue: u8, other: u8) -> Option<Ordering> {
+        let rank = class_of(other).cmp(&class_of(queue));
+        let is_other = rank == Ordering::Equal && other != queue;
+        let is_plain = self.selection == ReceiveSelection::HighestFirst;
+        is_plain.then_some(if is_other { Ordering::Greater } else { rank })
     }
 
     /// Returns whether the processor may be idle while a packet waits.

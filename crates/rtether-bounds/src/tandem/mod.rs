@@ -6,14 +6,15 @@
 //! - [`exchange`]: a reply follows its own request;
 //! - [`sfa`]: the flow's own jitter counts once;
 //! - [`pmoo`]: each cross flow's burst counts once, in any order of service;
-//! - [`lud`]: the same in order of arrival, with what that gains.
+//! - [`lud`]: the same in order of arrival, with what that gains;
+//! - [`port_and_stack`]: the last port and the stack behind it serve one burst together.
 //!
-//! The last two take the longest runs of ports on the path, in order of arrival or with strict
+//! [`pmoo`] and [`lud`] take the longest runs of ports on the path, in order of arrival or with strict
 //! priorities, that the same packets pass, and add the results of [`sfa`] for the places between:
 //! stacks, and ports that take turns. All are relative to the latest arrival of a packet after its
 //! release, so that they add up. A run ends where an answer in fragments, or to fragments, begins.
 //!
-//! **Whole packets.** The literature treats the last two for fluid flows, which gives no bounds for
+//! **Whole packets.** The literature treats these two for fluid flows, which gives no bounds for
 //! a store-and-forward network; subtracting the longest packet from the service of each port makes
 //! them bounds, but poor ones. Here a packet counts as gone when its transmission begins. A port
 //! then provides the service of a fluid one, and from there to the next port the packet has a fixed
@@ -23,6 +24,7 @@ pub(crate) mod exchange;
 pub(crate) mod lud;
 pub(crate) mod path;
 pub(crate) mod pmoo;
+pub(crate) mod port_and_stack;
 pub(crate) mod sfa;
 
 use alloc::vec::Vec;
@@ -35,6 +37,7 @@ use crate::source::{INFINITE, add};
 use crate::workers::Workers;
 use exchange::Exchanges;
 use path::{Scratch, Tandem, begins_anew, is_port};
+use port_and_stack::Pairs;
 use sfa::Separated;
 
 /// Results of the methods of this module.
@@ -54,6 +57,7 @@ pub(crate) fn refine(plant: &Plant, solution: &Solution, workers: &impl Workers)
     let parts: Vec<&[Stream]> = plant.streams.chunks(part).collect();
     let latencies = workers.map(parts.len(), |number| {
         let mut scratch = Scratch::new(plant);
+        let mut pairs = Pairs::new(plant, &separated);
         let streams = parts[number].iter();
         let all = streams.map(|stream| {
             if workers.is_cancelled() {
@@ -61,7 +65,7 @@ pub(crate) fn refine(plant: &Plant, solution: &Solution, workers: &impl Workers)
             }
             let both = exchanges.as_ref().and_then(|found| found.latency(plant, stream));
             let both = both.map(|latency| (Method::RequestAndReply, latency));
-            let whole = latencies(plant, &separated, stream, &mut scratch);
+            let whole = latencies(plant, &separated, stream, (&mut scratch, &mut pairs));
             both.into_iter().chain(whole).collect()
         });
         all.collect::<Vec<Vec<(Method, i64)>>>()
@@ -73,7 +77,7 @@ fn latencies(
     plant: &Plant,
     known: &Separated,
     stream: &Stream,
-    scratch: &mut Scratch,
+    (scratch, pairs): (&mut Scratch, &mut Pairs<'_>),
 ) -> Vec<(Method, i64)> {
     let Ok((last, end)) = &stream.end else {
         return Vec::new();
@@ -97,7 +101,9 @@ fn latencies(
     }
     let methods = [Method::SeparatedFlow, Method::MultiplexingOnce, Method::LeastUpperDelay];
     let found = methods.into_iter().zip(sums);
-    found.filter_map(|(method, sum)| Some((method, add(sum?, end.max)))).collect()
+    let found = found.filter_map(|(method, sum)| Some((method, add(sum?, end.max))));
+    let together = pairs.latency(&way, end.max);
+    found.chain(together.map(|latency| (Method::PortAndStack, latency))).collect()
 }
 
 /// Returns the visits of a packet up to the last one, in their order.

@@ -207,10 +207,13 @@ fn parts(scenario: &Scenario, step: &Step) -> Vec<Raw> {
     };
     let is_within = passages.len() < step.passages.len();
     let service = if is_within { first.time } else { Duration::ZERO };
-    let ports = passages.iter().filter(|own| is_port(own.place));
-    let ports: Vec<String> = ports.map(|own| place_name(scenario, own.place)).collect();
-    let name = match &ports[..] {
-        [_, _, ..] => format!("{}, taken together", ports.join(", ")),
+    let places = passages.iter().map(|own| own.place);
+    let places = places.filter(|own| {
+        is_port(*own) || matches!(own.segment, Segment::ReceiveStack | Segment::SwitchLatency)
+    });
+    let places: Vec<String> = places.map(|own| place_name(scenario, own)).collect();
+    let name = match &places[..] {
+        [_, _, ..] => format!("{}, taken together", places.join(", ")),
         _ => place_name(scenario, place),
     };
     let mut parts = vec![(place, name, step.wait() + service, step.shares.clone())];

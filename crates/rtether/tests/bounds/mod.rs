@@ -9,6 +9,7 @@
 mod access;
 mod admitted;
 mod asking;
+mod behind;
 mod composition;
 mod counterexamples;
 mod deadlines;

@@ -24,7 +24,7 @@ const fn kind(name: &'static str, published: Option<u64>, build: fn(&mut Dice) -
 }
 
 /// All kinds.
-pub(crate) const KINDS: [Kind; 14] = [
+pub(crate) const KINDS: [Kind; 15] = [
     kind("one switch with 3 flows", Some(10_700), single),
     kind("line of 5 switches", Some(11_400), line),
     kind("star", Some(10_600), star),
@@ -39,6 +39,7 @@ pub(crate) const KINDS: [Kind; 14] = [
     kind("messages over TCP", None, messages),
     kind("requests and replies over TCP", None, exchanges),
     kind("conversations over TCP", None, conversations),
+    kind("bursts into one stack", None, bursts),
 ];
 
 fn random(dice: &mut Dice) -> Plant {
@@ -92,6 +93,23 @@ fn line(dice: &mut Dice) -> Plant {
                 let payload = dice.between(64, 1000);
                 plant.add(talker, listener, payload, Duration::from_ms(4));
             }
+        }
+    }
+    plant
+}
+
+/// Samples of 24 stations at three switches, which meet at the last port and at the stack behind it.
+fn bursts(dice: &mut Dice) -> Plant {
+    let mut plant = Plant::default();
+    let (center, _) = plant.island(0);
+    let service = Duration::from_us(20);
+    let listener = plant.station(Stack::IpRate { service });
+    plant.join(listener, center, 100, false);
+    for _ in 0..3 {
+        let (switch, own) = plant.island(8);
+        plant.join(center, switch, 100, false);
+        for talker in own {
+            plant.add(talker, listener, dice.between(18, 60), Duration::from_us(600));
         }
     }
     plant

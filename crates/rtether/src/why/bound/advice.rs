@@ -23,6 +23,7 @@ pub(super) const fn loses(method: Method) -> &'static str {
         Method::LeastUpperDelay => {
             "other flows come by straight lines above their packets, and are cut where they overlap"
         }
+        Method::PortAndStack => "bursts of other flows count at every port but the last",
     }
 }
 
