@@ -27,7 +27,7 @@
 //! Let `B` be the longest `c` of a queue below `q`, plus, unless the stack preempts, the longest
 //! `s` of a class below `k`. Let `E` be the larger of `g_x` and the largest `min(g, g + s - c)` of
 //! the packets that are through. The service of `x` at the stack begins at most `sup_t (f(t) - t)`
-//! after `L`, where `f(t)` is the least `f` with `f = B + E + a(t) - m_x + h(f)`. If the stack
+//! after `L`, where `f(t)` is the least `f` not before `t` with `f = B + E + a(t) - m_x + h(f)`. If the stack
 //! preempts, `x` is complete by then with `m_x - s_x` in place of `m_x`.
 //!
 //! *Proof.* Let the service of `x` at the stack begin (if it preempts, end) at `F`. Let `v` be the
