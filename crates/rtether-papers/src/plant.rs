@@ -7,7 +7,7 @@ use rtether_model::network::{
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::wire::Encapsulation;
 
-use rtether::scenario::{Assumptions, RunPlan, Scenario};
+use rtether::scenario::{Assumptions, Design, RunPlan, Scenario};
 
 /// Delay of a patch cable of 5 m.
 pub(crate) const PATCH: Duration = Duration::from_ns(25);
@@ -55,6 +55,7 @@ pub(crate) fn scenario(
         stages: Vec::new(),
         sums: Vec::new(),
         assumptions: Assumptions::default(),
+        design: Design::default(),
     }
 }
 

@@ -20,7 +20,8 @@
 //! whole plant, as the registration of VLANs, at its end), `generate` adds substations, `check`
 //! looks at the plant as a whole, `codes` and `render` are the messages, `span` has places in
 //! the text and `help` the edits that messages propose; `mend` and `set` give these their range,
-//! `tried` reads again what comes of one, `fix` makes one after the other. `template` and `profiles`
+//! `tried` reads again what comes of one, `fix` makes one after the other; `settled` writes changes into
+//! the text of a file, `paths` takes their selectors apart. `template` and `profiles`
 //! are what `rtether new` writes and the stacks of the papers' devices.
 //!
 //! **Invariant:** a word cannot be in the table without its meaning (`keys::words`), so no word is
@@ -43,6 +44,7 @@ mod keys;
 mod lower;
 mod mend;
 mod overrides;
+mod paths;
 pub mod plan;
 pub mod profiles;
 mod reader;
@@ -51,6 +53,7 @@ pub mod render;
 mod schema;
 mod selector;
 mod set;
+mod settled;
 pub mod shim;
 mod slips;
 mod span;
@@ -70,8 +73,8 @@ pub use fix::{Fix, Fixed, Made, Which};
 pub use help::{Edit, EditJson, Help, Replacement};
 pub use include::Loader;
 pub use plan::{
-    About, Assumption, Assumptions, Limit, Loss, Requirement, RunPlan, Scenario, Stage, Statistic,
-    Sum,
+    About, Assumption, Assumptions, Cost, Design, Freedom, Limit, Loss, Priced, Requirement,
+    RunPlan, Scenario, Stage, Statistic, Sum,
 };
 pub use schema::{schema, shim_schema};
 pub use suggest::nearest_name;
@@ -373,6 +376,7 @@ fn lower_all(
         check::check(reader, &plant, overload);
     }
     let assumptions = lower::assumed(reader, &top, root, &plant);
+    let design = lower::design(reader, &top, root, &plant);
     plant.shrink();
     let places = DeclarationSpans {
         nodes: plant.node_spans,
@@ -388,6 +392,7 @@ fn lower_all(
         accept,
         sums,
         assumptions,
+        design,
     };
     Some((scenario, places))
 }

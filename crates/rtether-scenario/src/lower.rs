@@ -19,6 +19,7 @@ mod access;
 mod admission;
 mod assumed;
 mod bulk;
+mod design;
 mod flows;
 mod hubs;
 mod ingress;
@@ -43,6 +44,7 @@ mod traffic;
 
 pub(super) use accept::accept;
 pub(super) use assumed::assumed;
+pub(super) use design::design;
 pub(super) use flows::flows;
 pub(super) use hubs::hubs;
 pub(super) use ingress::ingress;

@@ -18,6 +18,7 @@ use super::tree::{self, Data, Entry, MAX_VALUES, Value};
 
 /// Maps that are created if missing; their keys are fixed, so a misspelling is still found.
 const MADE: &[&str] = &[
+    "design",
     "run",
     "generate",
     "substation",

@@ -1,6 +1,7 @@
 //! A scenario as the engines see it: after parsing, checking and lowering.
 
 use core::fmt;
+use std::collections::BTreeSet;
 
 use rtether_model::flow::{Flow, FlowId};
 use rtether_model::network::{Network, NodeId};
@@ -25,6 +26,65 @@ pub struct Scenario {
     pub sums: Vec<Sum>,
     /// What is assumed and not known.
     pub assumptions: Assumptions,
+    /// What a search for a design may change.
+    pub design: Design,
+}
+
+/// What a search for a design may change.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Design {
+    /// What may change; `None` if the scenario does not say.
+    pub allow: Option<BTreeSet<Freedom>>,
+    /// What stays as it is.
+    pub keep: Vec<About>,
+    /// What edits cost; those that are not named cost 1.
+    pub costs: Vec<Cost>,
+}
+
+/// What an edit costs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cost {
+    /// Of what.
+    pub of: Priced,
+    /// Units of an edit, or of each step.
+    pub units: u64,
+}
+
+/// What has a cost of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Priced {
+    /// Each edit of a kind.
+    Freedom(Freedom),
+    /// A number that may be raised by steps.
+    Number {
+        /// Where it stands.
+        path: String,
+        /// The number, without its unit.
+        number: u64,
+        /// Its unit, empty for none.
+        unit: String,
+        /// A step, in percent of the number.
+        percent: u64,
+    },
+}
+
+/// Something that a design may change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Freedom {
+    /// Priorities of flows.
+    Pcp,
+    /// Number of queues of switches.
+    Queues,
+    /// Transmission selection of switches.
+    Selection,
+    /// Stack instances and transmit queues of nodes.
+    Layers,
+    /// Receive windows of TCP.
+    Window,
+    /// Segments of TCP.
+    Segment,
+    /// Memories: packets that may wait in nodes, buffers of switches.
+    Limits,
 }
 
 /// What a scenario says is assumed.

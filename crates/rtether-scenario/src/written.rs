@@ -80,7 +80,7 @@ impl Written {
     }
 
     /// Returns what all files hold, after their own changes and these, and their texts.
-    fn assembled(&self, changes: &[Override]) -> Option<(Value, Vec<Source>)> {
+    pub(super) fn assembled(&self, changes: &[Override]) -> Option<(Value, Vec<Source>)> {
         let (name, text) = (self.name.clone(), self.text.clone());
         let mut sources = vec![Source { name, text }];
         let mut sink = Sink::default();

@@ -10,6 +10,7 @@ use crate::units::Quantity;
 
 mod access;
 mod admission;
+mod design;
 mod flows;
 mod headers;
 mod ingress;
@@ -23,6 +24,7 @@ mod unknown;
 
 pub(crate) use access::*;
 pub(crate) use admission::*;
+pub(crate) use design::*;
 pub(crate) use flows::*;
 pub(crate) use headers::*;
 pub(crate) use ingress::*;
@@ -120,6 +122,7 @@ pub(crate) static SECTIONS: &[&Section] = &[
     &RUN,
     &STAGE,
     &ACCEPT,
+    &DESIGN,
     &GENERATE,
     &SUBSTATION,
 ];
@@ -238,6 +241,7 @@ pub(crate) static SCENARIO: Section = Section {
             "[{ flow: \"*\", sim: deadline, lost: 0 }]",
             "The verdict: a flow fails if a line that matches it does not hold. Without it, `{ flow: \"*\", sim: deadline, lost: 0 }`. `proved` stands for `[{ flow: \"*\", sim: deadline, bound: deadline, lost: 0 }]`.",
         ),
+        design::DESIGN_KEY,
     ],
 };
 

@@ -91,7 +91,7 @@ fn flow_style(value: &Value) -> String {
 }
 
 /// What the paths lead to, found by name: scenarios may have many thousands of them.
-struct Names<'p> {
+pub(super) struct Names<'p> {
     root: &'p Value,
     plant: &'p Plant,
     /// By section: what it has under each name, or number.
@@ -102,7 +102,7 @@ struct Names<'p> {
 }
 
 impl<'p> Names<'p> {
-    fn new(root: &'p Value, plant: &'p Plant) -> Self {
+    pub(super) fn new(root: &'p Value, plant: &'p Plant) -> Self {
         let mut sections = BTreeMap::new();
         if let Data::Map(entries) = &root.data {
             for entry in entries {
@@ -138,7 +138,7 @@ impl<'p> Names<'p> {
     }
 
     /// Returns what a path is about.
-    fn about(&self, path: &str) -> About {
+    pub(super) fn about(&self, path: &str) -> About {
         let (section, rest) = path.split_once('.').unwrap_or((path, ""));
         match section {
             "stacks" => {

@@ -5,7 +5,7 @@ mod shared;
 
 pub(crate) use examples::{chain, hostile, line, star, substation, workshop};
 use rtether::run::{Confidence, Interval, Results};
-use rtether::scenario::{Assumptions, Requirement, RunPlan, Scenario};
+use rtether::scenario::{Assumptions, Design, Requirement, RunPlan, Scenario};
 use rtether_model::flow::{Delivery, Flow, Phase, Traffic};
 use rtether_model::ingress::{Cause, IngressRule, RuleCounts};
 use rtether_model::network::{
@@ -43,6 +43,7 @@ impl Builder {
             stages: Vec::new(),
             sums: Vec::new(),
             assumptions: Assumptions::default(),
+            design: Design::default(),
         };
         Self { scenario, packets: 2_000 }
     }
