@@ -206,8 +206,8 @@ const LONG: &[Long] = &[
     },
     Long {
         name: "long-help",
-        purpose: "what would help does: 10 000 random plants",
-        tests: &["rtether it::bounds::helped::"],
+        purpose: "what would help does: 10 000 random plants; 500 designs against all of their space",
+        tests: &["rtether it::bounds::helped::", "rtether it::designed::"],
     },
     Long {
         name: "long-confidence",

@@ -30,7 +30,10 @@ const EXIT_CODES: &str = "Exit codes: 0 every requirement holds, 1 one does not,
 
 /// Groups of verbs in the help.
 const GROUPS: [(&str, &[&str]); 5] = [
-    ("Plan", &["check", "sim", "why", "bound", "admit", "limit", "compare", "sweep", "diff"]),
+    (
+        "Plan",
+        &["check", "sim", "why", "bound", "admit", "design", "limit", "compare", "sweep", "diff"],
+    ),
     ("Measure", &["live", "watch", "ping", "echo", "load", "calibrate", "doctor"]),
     ("Run", &["shim"]),
     ("Publish and subscribe", &["pub", "sub", "spy", "manager"]),

@@ -10,6 +10,7 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rtether::adversary::{self, Effort};
 use rtether::bound::Steps;
+use rtether::design;
 use rtether::run::Progress;
 
 use crate::number;
@@ -127,6 +128,41 @@ pub(crate) fn searching<T: Send>(
     let outcome = watched(show, || pool.install(work));
     bar.finish_and_clear();
     Ok(outcome)
+}
+
+/// Runs a search for a design on `--jobs` threads, shows how far it is, and ends it on Ctrl-C, with
+/// what it has found.
+pub(crate) fn designing<T: Send>(
+    pace: Pace,
+    progress: &Arc<design::Progress>,
+    work: impl FnOnce() -> T + Send,
+) -> Result<T, String> {
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads(pace))
+        .build()
+        .map_err(|error| format!("starting threads: {error}"))?;
+    let asked = Arc::clone(progress);
+    let _work = Work::new(Care::None, move || asked.cancel());
+    let bar = new_bar(pace, 0, "{spinner} {msg}  {elapsed}");
+    let outcome = watched(|| bar.set_message(best_so_far(progress)), || pool.install(work));
+    bar.finish_and_clear();
+    Ok(outcome)
+}
+
+/// Returns what the best design proves: `151 of 160 deadlines proved, worst bound 1.07 times its
+/// deadline, 312 designs tried`.
+fn best_so_far(progress: &design::Progress) -> String {
+    let best = progress.best();
+    let worst = match best.worst_ppm {
+        Some(ppm) => format!("{}.{:02} times its deadline", ppm / 1_000_000, ppm / 10_000 % 100),
+        None => "none".to_owned(),
+    };
+    format!(
+        "{} of {} deadlines proved, worst bound {worst}, {} designs tried",
+        best.proved,
+        best.of,
+        progress.trials()
+    )
 }
 
 /// Returns how far a search is: `4312 plants tried, 2 streams late, 23 s left`.

@@ -2,8 +2,8 @@
 
 pub use rtether_report::document::Described;
 
-use crate::{against, bound, compare, diff, discovery, fail, fix, import, limit, meter, sweep};
-use crate::{report, volume, watch, why};
+use crate::{against, bound, compare, design, diff, discovery, fail, fix, import, limit, meter};
+use crate::{report, sweep, volume, watch, why};
 
 /// Every kind of document, by name.
 pub const ALL: &[Described] = &[
@@ -11,6 +11,7 @@ pub const ALL: &[Described] = &[
     Described::of::<against::AgainstJson<'_>>(),
     Described::of::<bound::Document<'_>>(),
     Described::of::<compare::CompareJson<'_>>(),
+    Described::of::<design::DesignJson<'_>>(),
     Described::of::<bound::DiameterJson<'_>>(),
     Described::of::<diff::DiffJson<'_>>(),
     Described::of::<discovery::DiscoveryJson<'_>>(),

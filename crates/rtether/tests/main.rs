@@ -14,6 +14,7 @@ mod capture;
 mod compare;
 mod conditions;
 mod confidence;
+mod designed;
 mod export;
 mod export_inet;
 mod export_tc;

@@ -6,6 +6,7 @@ mod bound;
 mod check;
 mod compare;
 mod completions;
+mod design;
 mod diff;
 mod export;
 mod fail;
@@ -56,6 +57,8 @@ pub(crate) enum Verb {
     Bound(Deferred<bound::BoundArgs>),
     /// Decide whether flows may be added with all deadlines proved
     Admit(Deferred<admit::AdmitArgs>),
+    /// Find the fewest edits that prove every deadline
+    Design(Deferred<design::DesignArgs>),
     /// Find the highest load of other traffic that deadlines allow
     Limit(Deferred<limit::LimitArgs>),
     /// Multiply out the traffic of sampled values
@@ -90,6 +93,7 @@ impl Verb {
             Self::Compare(arguments) => compare::run(arguments),
             Self::Bound(arguments) => bound::run(arguments),
             Self::Admit(arguments) => admit::run(arguments),
+            Self::Design(arguments) => design::run(arguments),
             Self::Limit(arguments) => limit::run(arguments),
             Self::Volume(arguments) => volume::run(arguments),
             Self::Host(verb) => verb.run(),

@@ -75,6 +75,7 @@ pages! {
     import_lists: "docs/guides/import-lists.md",
     captures: "docs/guides/captures.md",
     install: "docs/guides/install.md",
+    design: "docs/guides/design.md",
     limit: "docs/guides/limit.md",
     live: "docs/guides/live.md",
     live_hosts: "docs/guides/live-hosts.md",

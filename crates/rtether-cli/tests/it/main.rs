@@ -4,6 +4,7 @@
 
 mod bounds;
 mod completions;
+mod design;
 mod examples;
 mod files;
 mod fix;

@@ -12,10 +12,10 @@ use std::sync::Arc;
 use rtether_model::flow::Flow;
 
 use super::GoesOn;
-use super::dice::Dice;
 use super::freedom::Freedom;
 use super::part::{Part, Place};
 use super::trial::{Genes, Tried, Window, skip, trial};
+use crate::dice::Dice;
 
 /// Rounds of plan correction.
 const CORRECTIONS: usize = 12;

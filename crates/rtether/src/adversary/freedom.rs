@@ -7,7 +7,7 @@ use rtether_model::flow::{Flow, Phase, Traffic};
 use rtether_model::network::Network;
 use rtether_model::quantity::Duration;
 
-use super::dice::Dice;
+use crate::dice::Dice;
 
 /// Most releases of a flow that are chosen; what comes later is drawn.
 const CHOSEN: usize = 64;

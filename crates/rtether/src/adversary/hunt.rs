@@ -11,13 +11,13 @@ use rayon::prelude::*;
 use rtether_model::quantity::Duration;
 
 use super::climb::Climb;
-use super::dice::Dice;
 use super::found::{Found, Shown};
 use super::part::{Part, Ways};
 use super::stream::{FIRST, Stream};
 use super::varied::Varied;
 use super::window::windows;
 use super::{GoesOn, Plant, Target};
+use crate::dice::Dice;
 
 /// Streams of a batch.
 const STREAMS: usize = 16;

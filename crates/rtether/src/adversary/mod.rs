@@ -10,7 +10,6 @@
 //! drawn follow from the seed. Traffic at random times without a least gap is drawn, too.
 
 mod climb;
-mod dice;
 mod effort;
 mod found;
 mod freedom;

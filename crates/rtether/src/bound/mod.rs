@@ -108,7 +108,7 @@ pub fn counts(scenario: &Scenario, analysis: &Analysis) -> Counts {
 }
 
 /// Verdict on a stream whose bound exceeds its deadline: packets may or may not be late.
-const NOT_PROVED: &str = "not-proved";
+pub(crate) const NOT_PROVED: &str = "not-proved";
 
 /// Verdict on a stream whose bound meets the deadline for each packet that is delivered.
 const IF_DELIVERED: &str = "if-delivered";
@@ -116,11 +116,11 @@ const IF_DELIVERED: &str = "if-delivered";
 const IF_NOTHING_DROPPED: &str = "if-nothing-dropped";
 
 /// A stream with what its bound is a proof of only.
-type Judged<'a> = (&'a StreamBound, Option<&'a Condition>);
+pub(crate) type Judged<'a> = (&'a StreamBound, Option<&'a Condition>);
 
 /// Returns a verdict as shown to users: a bound within the deadline is a proof if nothing on the way may
 /// drop packets.
-fn words(verdict: &str) -> String {
+pub(crate) fn words(verdict: &str) -> String {
     match verdict {
         "ok" => "proved".into(),
         IF_DELIVERED => "proved if delivered".into(),
@@ -129,7 +129,7 @@ fn words(verdict: &str) -> String {
     }
 }
 
-fn verdict(scenario: &Scenario, (stream, condition): Judged<'_>) -> &'static str {
+pub(crate) fn verdict(scenario: &Scenario, (stream, condition): Judged<'_>) -> &'static str {
     let deadline = scenario.flows[stream.flow.index()].deadline;
     match (deadline, &stream.bound) {
         (None, _) => "unjudged",

@@ -2,11 +2,11 @@
 
 /// A generator.
 #[derive(Clone, Debug)]
-pub(super) struct Dice(u64);
+pub(crate) struct Dice(u64);
 
 impl Dice {
     /// Returns the generator of these numbers: others give other draws.
-    pub(super) fn of(words: &[u64]) -> Self {
+    pub(crate) fn of(words: &[u64]) -> Self {
         let mut dice = Self(0);
         for &word in words {
             dice.0 ^= word;
@@ -16,7 +16,7 @@ impl Dice {
     }
 
     /// Returns the next number.
-    pub(super) const fn next(&mut self) -> u64 {
+    pub(crate) const fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -25,23 +25,23 @@ impl Dice {
     }
 
     /// Returns a number from `low` to `high`, inclusive, for times in picoseconds.
-    pub(super) const fn time(&mut self, low: i64, high: i64) -> i64 {
+    pub(crate) const fn time(&mut self, low: i64, high: i64) -> i64 {
         let width = high.abs_diff(low);
         low.saturating_add_unsigned(self.next() % width.saturating_add(1))
     }
 
     /// Returns a position in a list of this length, which is not empty.
-    pub(super) fn index(&mut self, len: usize) -> usize {
+    pub(crate) fn index(&mut self, len: usize) -> usize {
         usize::try_from(self.next() % (len.max(1) as u64)).unwrap_or(0)
     }
 
     /// Returns one of these.
-    pub(super) fn pick<T: Copy>(&mut self, all: &[T]) -> T {
+    pub(crate) fn pick<T: Copy>(&mut self, all: &[T]) -> T {
         all[self.index(all.len())]
     }
 
     /// Returns whether something happens that does so in this share of all cases.
-    pub(super) const fn chance(&mut self, percent: u64) -> bool {
+    pub(crate) const fn chance(&mut self, percent: u64) -> bool {
         self.next() % 100 < percent
     }
 }

@@ -1,0 +1,112 @@
+//! `design`. Oracles: `bound` and `check` of the written file, `diff`, and the documented exit codes.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use rtether_testkit::{Ended, Finish, Folder, Run, follows_schema, signal};
+
+use super::{rtether, scenarios};
+
+fn in_folder(folder: &Folder, line: &str) -> Ended {
+    rtether().current_dir(folder.path()).args(line.split(' ')).run()
+}
+
+/// Returns a folder with a demo plant.
+fn demo(test: &str, name: &str) -> Folder {
+    let folder = Folder::new(test);
+    folder.write("plant.yaml", std::fs::read_to_string(scenarios().join(name)).unwrap());
+    folder
+}
+
+#[test]
+fn what_is_written_is_proved_and_simulates_below_its_bounds() {
+    let folder = demo("design", "goose-multicast.yaml");
+    let mut text = folder.read("plant.yaml");
+    text.push_str("design: { allow: [pcp, queues, layers] }  # no windows\n");
+    folder.write("plant.yaml", text);
+    let found = in_folder(&folder, "design plant.yaml -o new.yaml --report page.html --json");
+    let document = found.exits(0).json();
+    follows_schema(&document);
+    assert_eq!(document["schema"], "rtether.design/1");
+    assert_eq!(document["proved_after"], 7);
+    in_folder(&folder, "bound new.yaml").exits(0);
+    in_folder(&folder, "check new.yaml -q --runs 8 --for 1s").exits(0);
+    let (old, new) = (folder.read("plant.yaml"), folder.read("new.yaml"));
+    let edited = new.lines().filter(|line| old.lines().all(|own| own != *line));
+    assert_eq!(edited.count(), 3, "{new}");
+    let page = folder.read("page.html");
+    assert!(page.contains("nodes.relay3") && page.contains("7 of 7"), "the page tells the edits");
+    // The same edits as options.
+    let edits = document["edits"].as_array().unwrap().iter();
+    let changes = edits.flat_map(|edit| edit["changes"].as_array().unwrap());
+    let mut command = rtether();
+    command.current_dir(folder.path()).args(["bound", "plant.yaml"]);
+    for change in changes {
+        command.args(["--set", change.as_str().unwrap()]);
+    }
+    command.run().exits(0);
+    // There is nothing left to do.
+    in_folder(&folder, "design new.yaml").exits(0).shows("7 of 7 deadlines proved as it is");
+}
+
+#[test]
+fn what_is_impossible_is_said_at_once() {
+    let folder = demo("design-hub", "hub.yaml");
+    let found = in_folder(&folder, "design plant.yaml -o new.yaml");
+    found.exits(1).shows("FAIL. No edit that is allowed proves message 1");
+    assert_eq!(folder.read("new.yaml"), folder.read("plant.yaml"));
+}
+
+#[test]
+fn wrong_input_of_a_design_is_exit_code_2() {
+    let folder = demo("design-wrong", "goose-multicast.yaml");
+    in_folder(&folder, "design plant.yaml -o plant.yaml").exits(2).says("would replace");
+    in_folder(&folder, "design plant.yaml -o new.yaml --report new.yaml").exits(2);
+    in_folder(&folder, "design nowhere.yaml").exits(2);
+    in_folder(&folder, "design plant.yaml --set design.allow=[pcp,colour]")
+        .exits(2)
+        .says("`allow` cannot be `colour`");
+    in_folder(&folder, "design plant.yaml -o /proc/no/new.yaml").exits(4);
+}
+
+/// A plant whose deadlines are too short for all, but not for each alone.
+fn crowd() -> String {
+    let mut text = "rtether: 1\nnodes:\n".to_owned();
+    for node in 0..24 {
+        writeln!(text, "  n{node}: {{ stack: {{ send: 20 us, receive: 20 us }} }}").unwrap();
+    }
+    text.push_str("switches: { sw: { ports: 24 } }\nlinks:\n");
+    for node in 0..24 {
+        let port = node + 1;
+        writeln!(text, "  - {{ ends: [n{node}, \"sw:{port}\"], rate: 100 Mbit/s }}").unwrap();
+    }
+    text.push_str("flows:  # of the crowd\n");
+    for flow in 0..60 {
+        let (from, to) = (flow % 24, (flow * 7 + 1) % 23);
+        let to = if to == from { 23 } else { to };
+        writeln!(
+            text,
+            "  - {{ name: f{flow}, from: n{from}, to: n{to}, period: 4 ms, size: 200 B, deadline: 110 us }}"
+        )
+        .unwrap();
+    }
+    text
+}
+
+/// Oracle: `bound` of the written file proves what the document says.
+#[test]
+fn ctrl_c_ends_a_design_with_the_best_so_far() {
+    let folder = Folder::new("design-cut");
+    folder.write("plant.yaml", crowd());
+    let child = rtether()
+        .current_dir(folder.path())
+        .args(["design", "plant.yaml", "-o", "new.yaml", "--trials", "1000000", "--json"])
+        .start();
+    std::thread::sleep(Duration::from_secs(4));
+    signal(child.id(), "-INT");
+    let document = child.finish().exits(130).json();
+    assert_eq!(document["end"], "interrupted");
+    let bounds = in_folder(&folder, "bound new.yaml --csv").out;
+    let proved = bounds.lines().filter(|line| line.contains(",ok,")).count();
+    assert_eq!(document["proved_after"], proved);
+}

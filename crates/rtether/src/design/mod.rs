@@ -1,0 +1,391 @@
+//! Designs a plant: settings under which every deadline is proved, with the fewest edits, or what
+//! stands in the way.
+//!
+//! What may change is a list of parameters (`space`): priorities of flows, queues of switches,
+//! layers of nodes, and what else the scenario allows. A design gives each one a value. A trial
+//! reads the scenario with these edits and bounds it (`trial`), so that *proved* is what `bound` says
+//! of the written file. The search climbs by the number of proved deadlines, then by what the others
+//! lack: the number alone is the same for many designs in a row (`search`). From the best design all
+//! edits are taken back that no proof needs (`prune`).
+//!
+//! It has no clock: trials are counted, so that it finds the same on any machine and any number of
+//! threads. Impossible is said only where a necessary condition fails (`obstacle`), or where all
+//! designs have been tried.
+
+mod memory;
+mod obstacle;
+mod output;
+mod page;
+mod progress;
+mod prune;
+mod refine;
+mod search;
+mod space;
+mod stacks;
+mod trial;
+mod work;
+
+use std::sync::Arc;
+
+use rtether_bounds::Analysis;
+
+use crate::bound::{self, Bounds};
+use crate::scenario::{Freedom, Override, Scenario, Written};
+use crate::words::Conclusion;
+pub use obstacle::Obstacle;
+pub use output::Answer;
+pub(crate) use output::DesignJson;
+pub use page::html;
+pub use progress::{Best, Progress};
+use search::{Found, Search};
+use space::{Point, Space};
+use trial::{Halt, Judged, Trials};
+
+/// Most designs that are tried, if the caller does not say.
+const MOST_TRIALS: usize = 4_000;
+/// Most streams times designs that are tried then, but some in any case.
+const MOST_EFFORT: usize = 1_500_000;
+const LEAST_TRIALS: usize = 300;
+/// Most designs that are all tried if the search does not prove everything.
+const MOST_OF_ALL: usize = 4_096;
+
+/// What is asked.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Question {
+    /// Most designs to try; if `None`, what takes some minutes.
+    pub trials: Option<usize>,
+    /// Whether a small space is not searched through.
+    pub is_search_only: bool,
+}
+
+/// One edit: a line of the table, however many elements it changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edit {
+    /// Where, as paths of `--set`.
+    pub path: String,
+    /// What is written there.
+    pub old: String,
+    /// What is to be written.
+    pub new: String,
+    /// The same as changes of `--set`.
+    pub changes: Vec<Override>,
+    /// What it costs.
+    pub cost: u64,
+    /// Deadlines and sums that are not proved without it; empty if the search was ended early.
+    pub needed_by: Vec<String>,
+}
+
+/// How a search ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Everything is proved.
+    Proved,
+    /// A necessary condition fails, or no design of all proves everything.
+    Impossible,
+    /// The best design that was found; whether there is a better one is not known.
+    Best,
+    /// The user ended it; the best design so far.
+    Interrupted,
+}
+
+/// A design, and what it proves.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The scenario as it was, and its bounds.
+    pub before: (Scenario, Analysis),
+    /// The scenario as the written text is read, and its bounds.
+    pub after: (Scenario, Analysis),
+    /// The edits.
+    pub edits: Vec<Edit>,
+    /// The text of the file with the edits, comments kept.
+    pub text: String,
+    /// How the search ended.
+    pub end: End,
+    /// Deadlines and sums that are proved before and after, and how many there are.
+    pub proved: [usize; 2],
+    /// How many there are.
+    pub goals: usize,
+    /// What stands in the way of single deadlines.
+    pub obstacles: Vec<Obstacle>,
+    /// How many designs there are, if none of all proves everything.
+    pub all: Option<usize>,
+    /// Designs that were tried.
+    pub trials: usize,
+}
+
+/// Why there is no design.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DesignError {
+    /// Nothing is to be proved.
+    #[error("no flow has a deadline, so there is nothing to prove; `deadline` gives a flow one")]
+    NoDeadline,
+    /// The edits cannot be written into the file.
+    #[error("the edits cannot be written into the file; as options they are {0}")]
+    Unwritten(String),
+}
+
+/// Searches for the design of a scenario that proves most with the fewest edits, on the threads of the
+/// current rayon pool.
+///
+/// # Errors
+/// If nothing is to be proved, or the edits cannot be written.
+pub fn design(
+    scenario: &Scenario,
+    written: &Written,
+    question: Question,
+    progress: &Progress,
+) -> Result<Outcome, DesignError> {
+    let analysis = bound::analyze(scenario);
+    let goals = trial::goals(scenario, &analysis);
+    if goals.is_empty() {
+        return Err(DesignError::NoDeadline);
+    }
+    let names = trial::names(scenario, &analysis);
+    let mut obstacles = obstacle::obstacles(scenario, &analysis, &names);
+    obstacles.extend(work::overdue(scenario, &analysis, &obstacles));
+    let first = Judged::new(&goals);
+    let most = question.trials.unwrap_or_else(|| {
+        MOST_TRIALS.min((MOST_EFFORT / analysis.streams.len().max(1)).max(LEAST_TRIALS))
+    });
+    let mut work = Work {
+        scenario,
+        written,
+        question,
+        progress,
+        names: &names,
+        possible: goals.len() - obstacles.iter().map(|own| own.count).sum::<usize>(),
+        left: most,
+    };
+    let mut found = work.search(&first);
+    let proved = [first.count, found.judged.count];
+    let end = match found.end {
+        _ if progress.is_cancelled() => End::Interrupted,
+        _ if proved[1] == goals.len() => End::Proved,
+        _ if found.all.is_some() || !obstacles.is_empty() => End::Impossible,
+        end => end,
+    };
+    let changes: Vec<Override> =
+        found.edits.iter().flat_map(|own| own.changes.iter().cloned()).collect();
+    let text = written.settled(&changes).ok_or_else(|| {
+        let options: Vec<String> = changes.iter().map(Override::argument).collect();
+        DesignError::Unwritten(options.join(" "))
+    })?;
+    let after = Written { text: text.clone(), changes: Vec::new(), ..written.clone() };
+    let after = after.load().scenario.expect("what is settled was read");
+    let bounds = bound::analyze(&after);
+    found.edits.iter_mut().for_each(|own| own.needed_by.sort());
+    Ok(Outcome {
+        before: (scenario.clone(), analysis),
+        after: (after, bounds),
+        edits: found.edits,
+        text,
+        end,
+        proved,
+        goals: goals.len(),
+        obstacles,
+        all: found.all,
+        trials: progress.trials(),
+    })
+}
+
+impl Outcome {
+    /// Returns the verdict: that of the written scenario where everything is proved.
+    pub fn conclusion(&self) -> Conclusion {
+        match self.end {
+            End::Proved => {
+                let (scenario, analysis) = &self.after;
+                Bounds { scenario, analysis }.conclusion()
+            }
+            End::Impossible => Conclusion::Failed,
+            End::Best => Conclusion::NoAnswer,
+            End::Interrupted => Conclusion::Interrupted,
+        }
+    }
+}
+
+/// What a search has to work with.
+struct Work<'a> {
+    scenario: &'a Scenario,
+    written: &'a Written,
+    question: Question,
+    progress: &'a Progress,
+    names: &'a [String],
+    /// Goals that can be proved at most.
+    possible: usize,
+    /// Trials that are left.
+    left: usize,
+}
+
+/// The best design.
+struct Designed {
+    edits: Vec<Edit>,
+    judged: Arc<Judged>,
+    end: End,
+    /// How many designs there are, if all were tried and none proves everything.
+    all: Option<usize>,
+}
+
+impl Work<'_> {
+    fn search(&mut self, first: &Judged) -> Designed {
+        let mut space = Space::new(self.scenario, self.written);
+        let mut found = Found { point: space.written(), judged: Arc::new(first.clone()) };
+        let (mut all, mut halt) = self.climb(&space, &mut found, first);
+        if memory::may_change(self.scenario) && halt != Some(Halt::Interrupted) {
+            halt = self.hold_more(&mut space, &mut found, first).or(halt);
+        }
+        let numbers = space::numbers(self.scenario);
+        let is_open = found.judged.count < self.possible && halt != Some(Halt::Interrupted);
+        if !numbers.is_empty() && is_open {
+            // What costs most comes last.
+            space.parameters.extend(numbers);
+            found.point.resize(space.parameters.len(), 0);
+            (_, halt) = self.climb(&space, &mut found, first);
+            all = None;
+        }
+        self.pruned(&mut space, found, first, (all, halt))
+    }
+
+    /// Makes memories larger where proofs lack nothing else.
+    fn hold_more(&mut self, space: &mut Space, found: &mut Found, first: &Judged) -> Option<Halt> {
+        while found.judged.count < self.possible {
+            let changes = space.changes(&found.point);
+            let more = memory::parameters(self.scenario, self.written, &changes);
+            if more.is_empty() {
+                return None;
+            }
+            space.parameters.extend(more);
+            let mut point = found.point.clone();
+            found.point.resize(space.parameters.len(), 0);
+            point.resize(space.parameters.len(), 1);
+            let mut trials = self.trials(space, first);
+            trials.left += 1;
+            let judged = match trials.judge(&point) {
+                Ok(judged) => judged,
+                Err(why) => return Some(why),
+            };
+            if judged.count <= found.judged.count {
+                return None;
+            }
+            *found = Found { point, judged };
+        }
+        None
+    }
+
+    fn trials<'t>(&'t self, space: &'t Space, first: &Judged) -> Trials<'t> {
+        Trials::new(self.written, space, self.progress, (first.clone(), self.left))
+    }
+
+    /// Searches a space; if all designs in it were tried, it returns their number.
+    fn climb(
+        &mut self,
+        space: &Space,
+        found: &mut Found,
+        first: &Judged,
+    ) -> (Option<usize>, Option<Halt>) {
+        let mut trials = self.trials(space, first);
+        let mut search = Search {
+            scenario: self.scenario,
+            progress: self.progress,
+            best: found.clone(),
+            possible: self.possible,
+            trials: &mut trials,
+        };
+        let mut halt = search.run().err();
+        *found = search.best;
+        let mut all = None;
+        let size = space.size().filter(|size| *size <= MOST_OF_ALL);
+        let is_open = found.judged.count < self.possible && halt != Some(Halt::Interrupted);
+        if let Some(size) = size.filter(|_| is_open && !self.question.is_search_only) {
+            trials.left = trials.left.max(size);
+            match tried_all(space, &mut trials, found) {
+                // Numbers, and what layers may be, are samples of what is allowed.
+                Ok(()) => all = is_whole(self.scenario, space).then_some(size),
+                Err(why) => halt = Some(why),
+            }
+        }
+        let left = trials.left;
+        self.left = left;
+        (all, halt)
+    }
+
+    /// Takes back what nothing needs, and says what needs the rest.
+    fn pruned(
+        &mut self,
+        space: &mut Space,
+        mut found: Found,
+        first: &Judged,
+        (all, mut halt): (Option<usize>, Option<Halt>),
+    ) -> Designed {
+        let needed = Arc::clone(&found.judged);
+        let mut needs = Vec::new();
+        if halt != Some(Halt::Interrupted) {
+            let mut trials = self.trials(space, first);
+            // Some of these trials come on top.
+            trials.left = trials.left / 4 + LEAST_TRIALS;
+            halt = prune::prune(&mut trials, &mut found, &needed).err().or(halt);
+        }
+        if halt != Some(Halt::Interrupted) {
+            let refined = refine::refine(self, space, &mut found, (&needed, first));
+            halt = refined.err().or(halt);
+        }
+        if halt != Some(Halt::Interrupted) {
+            let mut trials = self.trials(space, first);
+            trials.left += space.parameters.len() * space.parameters.len();
+            match prune::needs(&mut trials, &mut found) {
+                Ok(own) => needs = own,
+                Err(why) => halt = Some(why),
+            }
+        }
+        let edits = prune::edits(&found.point).into_iter().map(|number| {
+            let own = &space.parameters[number];
+            let value = found.point[number];
+            let needed = needs.iter().filter(|(edit, _)| *edit == number);
+            let goals = needed.flat_map(|(_, goals)| goals);
+            Edit {
+                path: own.path.clone(),
+                old: own.old.clone(),
+                new: own.shown(value),
+                changes: own.values[usize::from(value)].clone(),
+                cost: own.costs[usize::from(value)],
+                needed_by: goals.map(|goal| self.names[*goal].clone()).collect(),
+            }
+        });
+        let end = if halt == Some(Halt::Interrupted) { End::Interrupted } else { End::Best };
+        Designed { edits: edits.collect(), judged: found.judged, end, all }
+    }
+}
+
+/// Tries all designs of a space.
+fn tried_all(space: &Space, trials: &mut Trials<'_>, best: &mut Found) -> Result<(), Halt> {
+    const BATCH: usize = 256;
+    let mut points: Vec<Point> = vec![Vec::new()];
+    for parameter in &space.parameters {
+        let values = 0..parameter.values.len();
+        let values: Vec<u8> = values.filter_map(|value| u8::try_from(value).ok()).collect();
+        let longer = points.iter().flat_map(|point| {
+            values.iter().map(|value| {
+                let mut point = point.clone();
+                point.push(*value);
+                point
+            })
+        });
+        points = longer.collect();
+    }
+    for batch in points.chunks(BATCH) {
+        let judged = trials.judge_all(batch)?;
+        for (point, judged) in batch.iter().zip(judged) {
+            if judged.is_better(&best.judged) {
+                *best = Found { point: point.clone(), judged };
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns whether the values of all parameters are all that is allowed.
+fn is_whole(scenario: &Scenario, space: &Space) -> bool {
+    let mut parameters = space.parameters.iter();
+    // With larger memories other designs might prove more.
+    !memory::may_change(scenario)
+        && parameters.all(|own| own.freedom == Some(Freedom::Pcp) && own.flows.len() == 1)
+}

@@ -1,0 +1,240 @@
+//! One design: the scenario read with its edits, and bounded.
+//!
+//! What a trial says is what the written file is judged by: each one reads the scenario anew, so that
+//! all that follows from an edit is in it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use rtether_bounds::{Analysis, Effect};
+use rtether_model::quantity::Duration;
+
+use super::progress::Progress;
+use super::space::{Point, Space};
+use crate::bound;
+use crate::scenario::{Override, Scenario, Written};
+use crate::sums;
+use crate::words::Standing;
+
+/// Parts of a limit.
+pub(super) const WHOLE: u64 = 1_000_000;
+/// A quotient that stands for no bound.
+const NO_BOUND: u64 = u64::MAX;
+
+/// What is to be proved: a deadline of a stream, or a sum over several flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Goal {
+    /// The bound; `None` if there is none.
+    pub(super) bound: Option<Duration>,
+    /// Its limit.
+    pub(super) limit: Duration,
+    /// What drops would do to the proof, if something may drop packets.
+    pub(super) effect: Option<Effect>,
+}
+
+impl Goal {
+    pub(super) fn is_within(&self) -> bool {
+        self.bound.is_some_and(|bound| bound <= self.limit)
+    }
+
+    pub(super) fn is_proved(&self) -> bool {
+        self.is_within() && self.effect.is_none()
+    }
+
+    /// Returns the bound in millionths of its limit.
+    fn quotient(&self) -> u64 {
+        match self.bound {
+            Some(bound) => parts(bound, self.limit),
+            None => NO_BOUND,
+        }
+    }
+
+    /// Returns how much of the bound is beyond the limit, in millionths of the bound: what has no bound
+    /// lacks all of it. What only lacks memory is nearest to a proof.
+    fn shortfall(&self) -> u64 {
+        match self.bound {
+            None => WHOLE + 1,
+            Some(bound) if bound <= self.limit => u64::from(self.effect.is_some()),
+            Some(bound) => 1 + parts(bound - self.limit, bound),
+        }
+    }
+}
+
+/// Returns a time in millionths of another.
+fn parts(part: Duration, whole: Duration) -> u64 {
+    let (part, whole) = (i128::from(part.as_ps()), i128::from(whole.as_ps().max(1)));
+    match u64::try_from(part * i128::from(WHOLE) / whole) {
+        Ok(parts) => parts,
+        // So late that it is as good as none.
+        Err(_) => NO_BOUND,
+    }
+}
+
+/// What is to be proved, in the order of the streams, then sums.
+pub(super) fn goals(scenario: &Scenario, analysis: &Analysis) -> Vec<Goal> {
+    let streams = analysis.judged().filter_map(|(stream, condition)| {
+        Some(Goal {
+            bound: stream.bound.as_ref().ok().map(|bound| bound.latency),
+            limit: scenario.flows[stream.flow.index()].deadline?,
+            effect: condition.map(|own| own.effect),
+        })
+    });
+    let sums = sums::proved(scenario, analysis).into_iter().map(|sum| Goal {
+        bound: sum.added.value,
+        limit: sum.limit,
+        effect: match sum.added.standing {
+            Standing::IfDelivered => Some(Effect::IfDelivered),
+            Standing::IfNothingDropped => Some(Effect::IfNothingDropped),
+            _ => None,
+        },
+    });
+    streams.chain(sums).collect()
+}
+
+/// Returns the names of what is to be proved, in the same order.
+pub(super) fn names(scenario: &Scenario, analysis: &Analysis) -> Vec<String> {
+    let streams = analysis.streams.iter().filter_map(|stream| {
+        let flow = &scenario.flows[stream.flow.index()];
+        flow.deadline?;
+        let listener = &scenario.network.node(stream.listener).name;
+        Some(if flow.listeners.len() > 1 {
+            format!("{} to {listener}", flow.name)
+        } else {
+            flow.name.clone()
+        })
+    });
+    let sums = scenario.sums.iter().map(|sum| sums::name(&sum.flows));
+    streams.chain(sums).collect()
+}
+
+/// What a trial tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Judged {
+    /// By goal: whether it is proved.
+    pub(super) proved: Vec<bool>,
+    /// How many are.
+    pub(super) count: usize,
+    /// Sum of what all others lack, in millionths of each.
+    pub(super) shortfall: u64,
+    /// The largest quotient of bound and limit, in millionths.
+    pub(super) worst: u64,
+    /// The largest such quotient of what is proved.
+    pub(super) tightest: u64,
+}
+
+impl Judged {
+    pub(super) fn new(goals: &[Goal]) -> Self {
+        let proved: Vec<bool> = goals.iter().map(Goal::is_proved).collect();
+        let within = goals.iter().filter(|own| own.is_proved());
+        Self {
+            count: proved.iter().filter(|own| **own).count(),
+            shortfall: goals.iter().map(Goal::shortfall).sum(),
+            worst: goals.iter().map(Goal::quotient).max().unwrap_or(0),
+            tightest: within.map(Goal::quotient).max().unwrap_or(0),
+            proved,
+        }
+    }
+
+    /// Returns what a plant counts that is no scenario.
+    fn nothing(goals: usize) -> Self {
+        Self {
+            proved: vec![false; goals],
+            count: 0,
+            shortfall: u64::MAX,
+            worst: NO_BOUND,
+            tightest: 0,
+        }
+    }
+
+    /// Returns whether it proves more than another, or is nearer to that.
+    pub(super) fn is_better(&self, other: &Self) -> bool {
+        (self.count, other.shortfall) > (other.count, self.shortfall)
+    }
+
+    /// Returns whether it proves all that another does.
+    pub(super) fn keeps(&self, other: &Self) -> bool {
+        self.proved.iter().zip(&other.proved).all(|(own, other)| *own || !*other)
+    }
+}
+
+/// Why there is no further trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Halt {
+    /// The user does not wait any longer.
+    Interrupted,
+    /// As much has been tried as was allowed.
+    Spent,
+}
+
+/// Trials of the designs of a scenario, each of which is made once.
+pub(super) struct Trials<'a> {
+    written: &'a Written,
+    pub(super) space: &'a Space,
+    progress: &'a Progress,
+    goals: usize,
+    known: BTreeMap<Point, Arc<Judged>>,
+    /// How many are left.
+    pub(super) left: usize,
+}
+
+impl<'a> Trials<'a> {
+    pub(super) fn new(
+        written: &'a Written,
+        space: &'a Space,
+        progress: &'a Progress,
+        (first, most): (Judged, usize),
+    ) -> Self {
+        let goals = first.proved.len();
+        let known = BTreeMap::from([(space.written(), Arc::new(first))]);
+        Self { written, space, progress, goals, known, left: most }
+    }
+
+    /// Judges a design.
+    pub(super) fn judge(&mut self, point: &Point) -> Result<Arc<Judged>, Halt> {
+        let mut found = self.judge_all(std::slice::from_ref(point))?;
+        Ok(found.swap_remove(0))
+    }
+
+    /// Judges several designs at the same time.
+    pub(super) fn judge_all(&mut self, points: &[Point]) -> Result<Vec<Arc<Judged>>, Halt> {
+        let mut new: Vec<&Point> =
+            points.iter().filter(|own| !self.known.contains_key(*own)).collect();
+        new.sort_unstable();
+        new.dedup();
+        if new.len() > self.left {
+            self.left = 0;
+            return Err(Halt::Spent);
+        }
+        let (written, space, progress) = (self.written, self.space, self.progress);
+        let goals = self.goals;
+        let judged: Option<Vec<Judged>> = new
+            .par_iter()
+            .map(|point| judge(written, &space.changes(point), goals, progress))
+            .collect();
+        let judged = judged.ok_or(Halt::Interrupted)?;
+        self.left -= new.len();
+        for (point, judged) in new.into_iter().zip(judged) {
+            self.known.insert(point.clone(), Arc::new(judged));
+        }
+        Ok(points.iter().map(|point| Arc::clone(&self.known[point])).collect())
+    }
+}
+
+/// Judges the scenario with these changes; `None` if it was interrupted.
+fn judge(
+    written: &Written,
+    changes: &[Override],
+    goals: usize,
+    progress: &Progress,
+) -> Option<Judged> {
+    let Some(scenario) = written.with_all(changes) else {
+        return Some(Judged::nothing(goals));
+    };
+    let analysis = bound::analyze_while(&scenario, progress.run())?;
+    progress.tried();
+    let judged = Judged::new(&self::goals(&scenario, &analysis));
+    // Other edits than those of the language would have other streams.
+    debug_assert_eq!(judged.proved.len(), goals);
+    Some(judged)
+}

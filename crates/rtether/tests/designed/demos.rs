@@ -1,0 +1,88 @@
+//! The plants of this repository, with what can be proved of them.
+
+use std::fs;
+use std::path::Path;
+
+use rtether::design::{DesignError, End, Outcome, Progress, Question, design};
+use rtether::scenario::Written;
+
+use super::{designed, is_sound, scenario};
+
+fn read(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    fs::read_to_string(folder.join(name)).unwrap()
+}
+
+/// Designs a demo plant in which this may change.
+fn demo(name: &str, allow: Option<&str>) -> Outcome {
+    let mut text = read(name);
+    if let Some(allow) = allow {
+        text.push_str(&format!("design: {{ allow: {allow} }}\n"));
+    }
+    // Where not all can be proved, the search uses all of its trials.
+    let trials = allow.map(|_| 500);
+    let outcome = designed(&text, Question { trials, ..Question::default() });
+    is_sound(&text, &outcome);
+    outcome
+}
+
+fn paths(outcome: &Outcome) -> Vec<&str> {
+    outcome.edits.iter().map(|edit| edit.path.as_str()).collect()
+}
+
+/// Oracle: three edits found by hand, of which none can be left out; layers in all relays make `samples`
+/// late.
+#[test]
+fn three_edits_prove_all_of_the_relays() {
+    let found = demo("goose-multicast.yaml", Some("[pcp, queues, layers]"));
+    assert_eq!((found.end, found.proved, found.goals), (End::Proved, [5, 7], 7));
+    assert_eq!(paths(&found), ["flows.reading.pcp", "nodes.relay3", "nodes.eng"]);
+}
+
+/// Oracle: all is late behind the segments of one file.
+#[test]
+fn a_smaller_window_is_one_edit() {
+    let found = demo("goose-multicast.yaml", None);
+    assert_eq!((found.end, found.proved), (End::Proved, [5, 7]));
+    assert_eq!(paths(&found), ["flows.disturbance record.tcp.window"]);
+    assert_eq!((found.edits[0].old.as_str(), found.edits[0].new.as_str()), ("65535 B", "5840 B"));
+}
+
+/// Oracle: of all 256 assignments of priorities, with layers, none proves more; what ports hold counts.
+#[test]
+fn four_of_five_are_proved_of_the_bottling_line() {
+    let found = demo("bottling-line.yaml", Some("[pcp, layers, limits]"));
+    assert_eq!((found.end, found.proved, found.goals), (End::Best, [0, 4], 5));
+    assert!(paths(&found).contains(&"switches[*].buffer"), "{:?}", paths(&found));
+}
+
+/// Oracle: a controller takes 800 us for a packet of each of its 16 flows, of which none has more than
+/// 786 us.
+#[test]
+fn a_processor_that_cannot_do_all_is_named() {
+    let found = demo("skeie-flat.yaml", Some("[pcp, queues, layers]"));
+    assert_eq!((found.end, found.proved, found.goals), (End::Impossible, [0, 16], 32));
+    let why = "through the stack of controller0: if their packets meet there, they take 800 us";
+    assert!(found.headline().contains(why), "{}", found.headline());
+}
+
+/// Oracle: no proof on a medium with collisions.
+#[test]
+fn a_hub_is_refused() {
+    let text = read("hub.yaml");
+    let found = designed(&text, Question::default());
+    assert_eq!((found.end, found.proved, found.edits.len()), (End::Impossible, [0, 0], 0));
+    assert_eq!(found.obstacles.len(), found.goals);
+    assert!(found.headline().contains("shared medium"), "{}", found.headline());
+}
+
+/// Oracle: the message.
+#[test]
+fn a_plant_without_deadlines_is_none_to_design() {
+    let text = "rtether: 1\nnodes: { a: { stack: zero }, b: { stack: zero } }\n\
+        links: [{ ends: [a, b], rate: 100 Mbit/s }]\n\
+        flows: [{ name: f, from: a, to: b, period: 1 ms, size: 60 B }]\n";
+    let written = Written::from(text.to_owned());
+    let found = design(&scenario(text), &written, Question::default(), &Progress::default());
+    assert_eq!(found.err(), Some(DesignError::NoDeadline));
+}
