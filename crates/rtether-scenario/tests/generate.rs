@@ -53,11 +53,9 @@ fn selectors_meet_what_is_generated() {
     let own = format!("{PLANT}changes: {{ 'flows[from=bay01.ct1][to=busbar].pcp': 5 }}\n");
     assert_eq!(tagged(&read(&own, &[])), ["bay01.ct1 > busbar"]);
     let queues = read(PLANT, &["nodes[stack=pisa].receive_queues={ selection: instances }"]);
-    let layers = queues.network.iter_nodes().filter(|(_, node)| match &node.kind {
-        rtether_model::network::NodeKind::EndStation(station) => station.layer.is_some(),
-        _ => false,
-    });
-    assert_eq!(layers.count(), 2 * 9);
+    let stations = queues.network.iter_nodes();
+    let stations = stations.filter_map(|(id, _)| queues.network.end_station(id));
+    assert_eq!(stations.filter(|station| station.layer.is_some()).count(), 2 * 9);
 }
 
 /// Oracle: the order that messages and guide promise.

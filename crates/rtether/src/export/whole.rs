@@ -19,9 +19,9 @@ pub fn whole(scenario: &Scenario, written: &Written, choice: &Choice) -> Result<
     let text = written.whole().filter(|text| is_same(text, scenario));
     let text = text.ok_or_else(|| Reasons(vec!["it is not read as the same plant".to_owned()]))?;
     // A plant without a title has that of its file.
-    let file = written.name.rsplit(['/', '\\']).next();
-    let file = file.filter(|name| name.ends_with(".yaml")).unwrap_or("plant.yaml");
-    let files = vec![(file.to_owned(), text)];
+    let stem = written.name.rsplit(['/', '\\']).next();
+    let stem = stem.and_then(|file| file.strip_suffix(".yaml")).unwrap_or("plant");
+    let files = vec![(format!("{stem}.yaml"), text)];
     Ok(Exported { files, notes: Vec::new() })
 }
 
