@@ -38,7 +38,7 @@ pub(crate) use output::DesignJson;
 pub use page::html;
 pub use progress::{Best, Progress};
 use search::{Found, Search};
-use space::{Point, Space};
+use space::{Parameter, Point, Space};
 use trial::{Halt, Judged, Trials};
 
 /// Most designs that are tried, if the caller does not say.
@@ -154,6 +154,7 @@ pub fn design(
         progress,
         names: &names,
         possible: goals.len() - obstacles.iter().map(|own| own.count).sum::<usize>(),
+        most,
         left: most,
     };
     let mut found = work.search(&first);
@@ -212,6 +213,8 @@ struct Work<'a> {
     names: &'a [String],
     /// Goals that can be proved at most.
     possible: usize,
+    /// Trials that were allowed.
+    most: usize,
     /// Trials that are left.
     left: usize,
 }
@@ -237,12 +240,37 @@ impl Work<'_> {
         let is_open = found.judged.count < self.possible && halt != Some(Halt::Interrupted);
         if !numbers.is_empty() && is_open {
             // What costs most comes last.
-            space.parameters.extend(numbers);
-            found.point.resize(space.parameters.len(), 0);
-            (_, halt) = self.climb(&space, &mut found, first);
+            halt = self.raise(&mut space, numbers, &mut found, first).or(halt);
             all = None;
         }
         self.pruned(&mut space, found, first, (all, halt))
+    }
+
+    /// Searches with all numbers raised as far as they may be; what is not needed is taken back later.
+    fn raise(
+        &mut self,
+        space: &mut Space,
+        numbers: Vec<Parameter>,
+        found: &mut Found,
+        first: &Judged,
+    ) -> Option<Halt> {
+        let mut point = found.point.clone();
+        let highest =
+            numbers.iter().map(|own| (0..).zip(&own.values).map(|(value, _)| value).max());
+        point.extend(highest.map(Option::unwrap_or_default));
+        space.parameters.extend(numbers);
+        found.point.resize(space.parameters.len(), 0);
+        self.left = self.left.max(self.most / 2).max(LEAST_TRIALS);
+        let judged = match self.trials(space, first).judge(&point) {
+            Ok(judged) => judged,
+            Err(why) => return Some(why),
+        };
+        let mut raised = Found { point, judged };
+        let (_, halt) = self.climb(space, &mut raised, first);
+        if raised.judged.is_better(&found.judged) {
+            *found = raised;
+        }
+        halt
     }
 
     /// Makes memories larger where proofs lack nothing else.

@@ -153,7 +153,10 @@ fn exchanged(
 fn widen(trials: &mut Trials<'_>, found: &mut Found, needed: &Judged) -> Result<(), Halt> {
     loop {
         let mut is_wider = false;
-        for number in edits(&found.point) {
+        // Numbers stay near to what is written.
+        let own = edits(&found.point).into_iter();
+        for number in own.filter(|own| trials.space.parameters[*own].grain == 0).collect::<Vec<_>>()
+        {
             let values = 1..trials.space.parameters[number].values.len();
             let values = values.filter_map(|value| u8::try_from(value).ok());
             let points: Vec<Point> =

@@ -100,7 +100,10 @@ impl Search<'_, '_> {
 
     /// Returns where the search begins.
     fn starts(&self) -> Vec<Point> {
-        let written = self.trials.space.written();
+        // Numbers that were raised stay so.
+        let parameters = self.trials.space.parameters.iter().zip(&self.best.point);
+        let written: Point =
+            parameters.map(|(own, value)| if own.freedom.is_none() { *value } else { 0 }).collect();
         let mut orders = vec![written.clone()];
         for levels in [7, 1] {
             orders.push(self.ordered(&written, levels));

@@ -6,7 +6,7 @@ use std::path::Path;
 use rtether::design::{DesignError, End, Outcome, Progress, Question, design};
 use rtether::scenario::Written;
 
-use super::{designed, is_sound, scenario};
+use super::{counts, designed, is_sound, scenario};
 
 fn read(name: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
@@ -45,7 +45,7 @@ fn a_smaller_window_is_one_edit() {
     let found = demo("goose-multicast.yaml", None);
     assert_eq!((found.end, found.proved), (End::Proved, [5, 7]));
     assert_eq!(paths(&found), ["flows.disturbance record.tcp.window"]);
-    assert_eq!((found.edits[0].old.as_str(), found.edits[0].new.as_str()), ("65535 B", "5840 B"));
+    assert_eq!((found.edits[0].old.as_str(), found.edits[0].new.as_str()), ("65535 B", "7300 B"));
 }
 
 /// Oracle: of all 256 assignments of priorities, with layers, none proves more; what ports hold counts.
@@ -85,4 +85,33 @@ fn a_plant_without_deadlines_is_none_to_design() {
     let written = Written::from(text.to_owned());
     let found = design(&scenario(text), &written, Question::default(), &Progress::default());
     assert_eq!(found.err(), Some(DesignError::NoDeadline));
+}
+
+/// Oracle: by hand, a request and its answer wait for one another at `slow`, with frames of 1 us on the
+/// way; the rate that makes both in time, and one that is smaller by a hundredth does not.
+#[test]
+fn a_rate_is_raised_by_as_little_as_proofs_need() {
+    let text = "rtether: 1  # two streams to one stack
+design: { allow: [pcp], cost: { stacks.slow.rate: 10 per 10 % } }
+stacks: { slow: { rate: 10000 packets/s } }  # 100 us
+nodes: { a: { stack: zero }, b: { stack: zero }, c: { stack: slow } }
+switches: { sw: { ports: 3 } }
+links:
+  - { ends: [a, \"sw:1\"], rate: 1 Gbit/s }
+  - { ends: [b, \"sw:2\"], rate: 1 Gbit/s }
+  - { ends: [c, \"sw:3\"], rate: 1 Gbit/s }
+flows:
+  - { name: f, from: a, to: c, period: 2 ms, size: 60 B, deadline: 170 us }
+  - { name: g, from: b, to: c, period: 2 ms, size: 60 B, deadline: 170 us }
+";
+    let found = designed(text, Question::default());
+    is_sound(text, &found);
+    assert_eq!((found.end, found.proved), (End::Proved, [0, 2]));
+    let [edit] = &found.edits[..] else { panic!("{:?}", found.edits) };
+    assert_eq!(edit.path, "stacks.slow.rate");
+    let number: u64 = edit.new.strip_suffix(" packets/s").unwrap().parse().unwrap();
+    assert_eq!(edit.cost, (number - 10_000).div_ceil(1_000) * 10);
+    let less = number - 100;
+    let less = text.replace("10000 packets", &format!("{less} packets"));
+    assert!(counts(&scenario(&less)).ok < 2, "{}", edit.new);
 }

@@ -34,12 +34,12 @@ pub(super) fn plant(seed: u64, flows: usize, allow: &str) -> String {
     }
     head.push_str("links:\n");
     if is_long {
-        head.push_str("  - { ends: [\"sw0:8\", \"sw1:8\"], rate: 100 Mbit/s }\n");
+        head.push_str("  - { ends: [\"sw0:8\", \"sw1:8\"], rate: 10 Mbit/s }\n");
     }
     for node in 0..nodes {
         let switch = if is_long { node % 2 } else { 0 };
         let port = node + 1;
-        writeln!(head, "  - {{ ends: [n{node}, \"sw{switch}:{port}\"], rate: 100 Mbit/s }}")
+        writeln!(head, "  - {{ ends: [n{node}, \"sw{switch}:{port}\"], rate: 10 Mbit/s }}")
             .unwrap();
     }
     head.push_str("flows:\n");
@@ -51,7 +51,7 @@ pub(super) fn plant(seed: u64, flows: usize, allow: &str) -> String {
     let goal = scenario(&format!("{head}{goal}{run}"));
     let bounds = bound::latencies(&bound::analyze(&goal));
     let lines = drawn.iter().zip(&written).zip(bounds).map(|((flow, pcp), bound)| {
-        let share = dice.between(80, 130);
+        let share = dice.between(98, 112);
         let deadline = bound.map(|own| own.as_ps() / 100 * i64::try_from(share).unwrap());
         line(flow, *pcp, deadline.filter(|_| dice.chance(85)))
     });
@@ -60,9 +60,10 @@ pub(super) fn plant(seed: u64, flows: usize, allow: &str) -> String {
 }
 
 fn flow(number: usize, nodes: usize, dice: &mut Dice) -> String {
-    let from = dice.index(nodes);
-    let to = (from + 1 + dice.index(nodes - 1)) % nodes;
-    let (period, size) = (dice.between(1, 8), dice.between(46, 1400));
+    // Most go to one node, so that their order counts.
+    let to = if dice.chance(60) { 0 } else { dice.index(nodes) };
+    let from = (to + 1 + dice.index(nodes - 1)) % nodes;
+    let (period, size) = (dice.between(10, 40), dice.between(46, 1400));
     format!("name: f{number}, from: n{from}, to: n{to}, period: {period} ms, size: {size} B")
 }
 
