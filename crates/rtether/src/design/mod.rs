@@ -142,7 +142,9 @@ pub fn design(
     }
     let names = trial::names(scenario, &analysis);
     let mut obstacles = obstacle::obstacles(scenario, &analysis, &names);
-    obstacles.extend(work::overdue(scenario, &analysis, &obstacles));
+    if space::numbers(scenario).is_empty() {
+        obstacles.extend(work::overdue(scenario, &analysis, &obstacles));
+    }
     let first = Judged::new(&goals);
     let most = question.trials.unwrap_or_else(|| {
         MOST_TRIALS.min((MOST_EFFORT / analysis.streams.len().max(1)).max(LEAST_TRIALS))

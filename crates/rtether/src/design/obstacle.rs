@@ -7,6 +7,7 @@ use rtether_bounds::{Analysis, Reason, StreamBound};
 use rtether_model::flow::{Flow, Traffic};
 use rtether_report::text::time;
 
+use super::space::numbers;
 use crate::bound;
 use crate::scenario::Scenario;
 use crate::why::remedy;
@@ -45,8 +46,10 @@ fn obstacle(scenario: &Scenario, stream: &StreamBound) -> Option<String> {
     let is_tcp = flow.connection.is_some() || matches!(flow.traffic, Traffic::Bulk(_));
     match &stream.bound {
         Ok(bound) => {
-            // A tag only makes frames longer, and all else that may change only lets them wait.
-            let deadline = flow.deadline.filter(|own| *own < bound.latency_min && !is_tcp)?;
+            // A tag only makes frames longer, and all else that may change only lets them wait, unless
+            // it is a rate.
+            let is_least = !is_tcp && numbers(scenario).is_empty();
+            let deadline = flow.deadline.filter(|own| *own < bound.latency_min && is_least)?;
             Some(format!(
                 "it takes {} without any wait, and its deadline is {}",
                 time(bound.latency_min),

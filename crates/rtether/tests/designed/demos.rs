@@ -87,6 +87,20 @@ fn a_plant_without_deadlines_is_none_to_design() {
     assert_eq!(found.err(), Some(DesignError::NoDeadline));
 }
 
+/// Oracle: `bound` of the written text; with the rates as written the work of the controllers is too much.
+#[test]
+fn what_a_higher_rate_proves_is_not_impossible() {
+    let mut text = read("skeie-flat.yaml");
+    text.push_str(
+        "design: { allow: [pcp, queues, layers], cost: { stacks.controller.rate: 1 per 20 % } }\n",
+    );
+    let outcome = designed(&text, Question { trials: Some(300), ..Question::default() });
+    is_sound(&text, &outcome);
+    assert_ne!(outcome.end, End::Impossible);
+    assert!(outcome.obstacles.is_empty() && outcome.proved[1] >= 16, "{}", outcome.headline());
+    println!("{}", outcome.headline());
+}
+
 /// Oracle: by hand, a request and its answer wait for one another at `slow`, with frames of 1 us on the
 /// way; the rate that makes both in time, and one that is smaller by a hundredth does not.
 #[test]
