@@ -62,7 +62,7 @@ fn all_buffers(scenario: &Scenario, needs: &[u64]) -> Option<Parameter> {
     let now: BTreeSet<u64> = switches.collect();
     let path = "switches[*].buffer".to_owned();
     let old = now.iter().map(|octets| format!("{octets} B")).collect::<Vec<_>>().join(", ");
-    let enough = [set(&path, format!("{need} B"))];
+    let enough = [set(&path, &format!("{need} B"))];
     let parameter = Parameter::new(scenario, Freedom::Limits, (path, old), enough);
     now.iter().all(|own| *own <= need).then_some(Parameter { is_wide: true, ..parameter })
 }
@@ -114,7 +114,7 @@ fn parameter(scenario: &Scenario, memory: &Memory, may_buy: bool) -> Option<Para
     }
     let path = format!("{section}.{}.{key}", scenario.network.node(node).name);
     let old = format!("{}{unit}", memory.limit);
-    let enough = [set(&path, format!("{need}{unit}"))];
+    let enough = [set(&path, &format!("{need}{unit}"))];
     Some(Parameter::new(scenario, Freedom::Limits, (path, old), enough))
 }
 

@@ -161,20 +161,21 @@ pub fn design(
     };
     let mut found = work.search(&first);
     let proved = [first.count, found.judged.count];
-    let end = match found.end {
-        _ if progress.is_cancelled() => End::Interrupted,
-        _ if proved[1] == goals.len() => End::Proved,
-        _ if found.all.is_some() || !obstacles.is_empty() => End::Impossible,
-        end => end,
+    let end = if progress.is_cancelled() {
+        End::Interrupted
+    } else if proved[1] == goals.len() {
+        End::Proved
+    } else if found.all.is_some() || !obstacles.is_empty() {
+        End::Impossible
+    } else {
+        found.end
     };
     let changes: Vec<Override> =
         found.edits.iter().flat_map(|own| own.changes.iter().cloned()).collect();
-    let text = written.settled(&changes).ok_or_else(|| {
-        let options: Vec<String> = changes.iter().map(Override::argument).collect();
-        DesignError::Unwritten(options.join(" "))
-    })?;
+    let text = written.settled(&changes);
+    let text = text.ok_or_else(|| DesignError::Unwritten(options(&changes)))?;
     let after = Written { text: text.clone(), changes: Vec::new(), ..written.clone() };
-    let after = after.load().scenario.expect("what is settled was read");
+    let after = after.load().scenario.ok_or_else(|| DesignError::Unwritten(options(&changes)))?;
     let bounds = bound::analyze(&after);
     found.edits.iter_mut().for_each(|own| own.needed_by.sort());
     Ok(Outcome {
@@ -189,6 +190,12 @@ pub fn design(
         all: found.all,
         trials: progress.trials(),
     })
+}
+
+/// Returns changes as options of a command.
+fn options(changes: &[Override]) -> String {
+    let options: Vec<String> = changes.iter().map(Override::argument).collect();
+    options.join(" ")
 }
 
 impl Outcome {

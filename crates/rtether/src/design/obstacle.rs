@@ -71,6 +71,17 @@ fn is_lasting(why: &Reason, stream: &StreamBound, (flow, is_tcp): (&Flow, bool))
         Reason::UnlimitedArrivals { flow: other } => {
             *other == stream.flow && !is_tcp && matches!(flow.traffic, Traffic::Poisson { .. })
         }
-        _ => false,
+        Reason::Access { .. }
+        | Reason::Overload { .. }
+        | Reason::Connection { .. }
+        | Reason::Files { .. }
+        | Reason::Samples { .. }
+        | Reason::Cycle { .. }
+        | Reason::EndNodeLayer { .. }
+        | Reason::Ingress { .. }
+        | Reason::Resolution { .. }
+        | Reason::LinkRate { .. }
+        | Reason::FloodingLoop { .. }
+        | Reason::OutOfRange => false,
     }
 }

@@ -78,7 +78,7 @@ impl Interval {
     /// Returns a number in the middle; `None` if they are neighbors.
     fn middle(&self) -> Option<u64> {
         let (low, high) = (self.good.min(self.bad), self.good.max(self.bad));
-        let middle = (low + high) / 2 / self.grain * self.grain;
+        let middle = u64::midpoint(low, high) / self.grain * self.grain;
         (low < middle && middle < high).then_some(middle)
     }
 }

@@ -113,8 +113,8 @@ impl Space {
 
     /// Returns how many points there are; `None` for more than can be counted.
     pub(super) fn size(&self) -> Option<usize> {
-        let counts = self.parameters.iter().map(|own| own.values.len());
-        counts.fold(Some(1), |all: Option<usize>, own| all?.checked_mul(own))
+        let mut counts = self.parameters.iter().map(|own| own.values.len());
+        counts.try_fold(1, usize::checked_mul)
     }
 
     /// Returns the points that differ from this one in one parameter, beginning with that of a number.
@@ -217,7 +217,7 @@ impl Kept {
 }
 
 /// Returns an edit of one key.
-pub(super) fn set(path: &str, value: impl ToString) -> Vec<Override> {
+pub(super) fn set(path: &str, value: &(impl ToString + ?Sized)) -> Vec<Override> {
     vec![Override::new(FLAG, path, value.to_string())]
 }
 
@@ -383,7 +383,7 @@ fn queues(scenario: &Scenario, kept: &Kept, found: &mut Vec<Parameter>) {
     });
     for (path, now, old) in wide.into_iter().chain(single) {
         let others = [8, 4, 2].into_iter().filter(|count| !now.iter().all(|own| own == count));
-        let values: Vec<Vec<Override>> = others.map(|count| set(&path, count)).collect();
+        let values: Vec<Vec<Override>> = others.map(|count| set(&path, &count)).collect();
         let is_wide = path.contains('[');
         let parameter = Parameter::new(scenario, Freedom::Queues, (path, old), values);
         found.push(Parameter { is_wide, ..parameter });
@@ -471,7 +471,7 @@ fn layers_of(path: &str, station: &EndStation) -> Vec<Vec<Override>> {
         // A higher part of the priorities goes straight into the ring.
         for high in (queues.saturating_sub(5).max(1)..queues.saturating_sub(1)).rev() {
             let mut all = first.clone();
-            all.extend(set(&transmit, format!("{{ strategy: moderate, high_from: {high} }}")));
+            all.extend(set(&transmit, &format!("{{ strategy: moderate, high_from: {high} }}")));
             values.push(all);
         }
     }
@@ -485,7 +485,11 @@ fn layers_of(path: &str, station: &EndStation) -> Vec<Vec<Override>> {
 const fn tcp(flow: &Flow) -> Option<TcpParameters> {
     match &flow.traffic {
         Traffic::Bulk(bulk) => Some(bulk.tcp),
-        _ => flow.connection,
+        Traffic::Periodic { .. }
+        | Traffic::Sporadic { .. }
+        | Traffic::Poisson { .. }
+        | Traffic::Adaptive { .. }
+        | Traffic::Flood { .. } => flow.connection,
     }
 }
 
@@ -525,7 +529,7 @@ fn number(
     }
     let path = format!("{}.tcp.{key}", group.path);
     let values: Vec<Vec<Override>> =
-        others.into_iter().map(|octets| set(&path, format!("{octets} B"))).collect();
+        others.into_iter().map(|octets| set(&path, &format!("{octets} B"))).collect();
     let parameter = Parameter::new(scenario, freedom, (path, format!("{now} B")), values);
     found.push(Parameter { flows: group.flows.clone(), grain, ..parameter });
 }

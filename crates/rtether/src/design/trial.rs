@@ -86,7 +86,15 @@ pub(super) fn goals(scenario: &Scenario, analysis: &Analysis) -> Vec<Goal> {
         effect: match sum.added.standing {
             Standing::IfDelivered => Some(Effect::IfDelivered),
             Standing::IfNothingDropped => Some(Effect::IfNothingDropped),
-            _ => None,
+            Standing::Unjudged
+            | Standing::Proved
+            | Standing::Held { .. }
+            | Standing::NoDeadline
+            | Standing::NoAnswer
+            | Standing::NoBound
+            | Standing::NotProved
+            | Standing::Lost
+            | Standing::Late => None,
         },
     });
     streams.chain(sums).collect()

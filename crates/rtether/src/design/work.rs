@@ -64,12 +64,12 @@ fn dropped(jobs: &[Job]) -> usize {
     jobs.sort_unstable();
     let (mut total, mut kept, mut dropped) = (Duration::ZERO, Vec::new(), 0);
     for job in jobs {
-        total = total + job.work;
+        total += job.work;
         kept.push(job.work);
         if total > job.due {
             let longest = (0..kept.len()).max_by_key(|own| kept[*own]);
             let Some(longest) = longest else { continue };
-            total = total - kept.swap_remove(longest);
+            total -= kept.swap_remove(longest);
             dropped += 1;
         }
     }

@@ -15,10 +15,8 @@ fn read(name: &str) -> String {
 
 /// Designs a demo plant in which this may change.
 fn demo(name: &str, allow: Option<&str>) -> Outcome {
-    let mut text = read(name);
-    if let Some(allow) = allow {
-        text.push_str(&format!("design: {{ allow: {allow} }}\n"));
-    }
+    let section = allow.map(|allow| format!("design: {{ allow: {allow} }}\n"));
+    let text = read(name) + section.as_deref().unwrap_or_default();
     // Where not all can be proved, the search uses all of its trials.
     let trials = allow.map(|_| 500);
     let outcome = designed(&text, Question { trials, ..Question::default() });
