@@ -161,6 +161,11 @@ const LONG: &[Long] = &[
         ],
     },
     Long {
+        name: "long-stacks",
+        purpose: "bounds of a port and the stack behind it: 10 000 random plants simulated, 10 000 climbed",
+        tests: &["rtether it::bounds::behind::"],
+    },
+    Long {
         name: "long-proofs",
         purpose: "bounds of replies and of messages over TCP, parts of bounds, edits, and how tight bounds are",
         tests: &[

@@ -9,6 +9,7 @@ use rtether::design::{self, Answer, DesignError, Outcome, Progress, Question};
 use crate::drafts::{self, Draft};
 use crate::exit::Exit;
 use crate::format::FormatArgs;
+use crate::number;
 use crate::progress::{Pace, designing};
 use crate::scenario::{self, Loaded, Overrides};
 use crate::terminal;
@@ -24,8 +25,8 @@ pub(crate) struct DesignArgs {
     pub(crate) out: Option<PathBuf>,
     /// Designs to try at most, each of which is a proof [default: 300 to 4000, by the number of
     /// streams]
-    #[arg(long, value_name = "N")]
-    pub(crate) trials: Option<usize>,
+    #[arg(long, value_name = "N", value_parser = number::within(1..=1_000_000u32))]
+    pub(crate) trials: Option<u32>,
     #[command(flatten)]
     pub(crate) overrides: Overrides,
     #[command(flatten)]
@@ -59,7 +60,8 @@ fn designed(arguments: &DesignArgs) -> Result<Exit, Exit> {
     })?;
     let out = open(arguments.out.as_deref())?;
     let report = open(arguments.report.as_deref())?;
-    let question = Question { trials: arguments.trials, ..Question::default() };
+    let trials = arguments.trials.and_then(|most| usize::try_from(most).ok());
+    let question = Question { trials, ..Question::default() };
     let progress = Arc::new(Progress::default());
     let found = designing(arguments.pace, &progress, || {
         design::design(&loaded.scenario, &loaded.written, question, &progress)

@@ -173,6 +173,7 @@ const COMPUTING: &[&str] = &[
     "sweep study.yaml --out study",
     "reproduce skeie-substation",
     "reproduce kweon-bucket",
+    "design large.yaml -o design.yaml",
     "doctor --watch 60s",
     "diff result.json result.json",
     "volume --points 12",

@@ -135,7 +135,7 @@ fn allowed(reader: &mut Reader<'_>, fields: &Fields<'_>) -> BTreeSet<Freedom> {
             Some(freedom) => {
                 allowed.insert(freedom);
             }
-            None => reader.unknown_word(ALLOW.key, text, item.span, &ALLOW.texts()),
+            None => reader.unknown_item(ALLOW.key, text, item.span, &ALLOW.texts()),
         }
     }
     allowed

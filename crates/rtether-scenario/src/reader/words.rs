@@ -29,10 +29,20 @@ impl Reader<'_> {
     }
 
     pub(crate) fn unknown_word(&mut self, key: &str, text: &str, span: Span, words: &[&str]) {
-        let title = format!("`{key}` cannot be {}", quote(text));
-        let label = format!("one of {}", words.join(", "));
         let near = suggest::nearest_name(text, words.iter().copied());
         let help = near.map(|near| Help::did_you_mean(format!("{key}: {near}")));
+        self.no_word(key, text, span, words, help);
+    }
+
+    /// Reports a word of a list that is none of these.
+    pub(crate) fn unknown_item(&mut self, key: &str, text: &str, span: Span, words: &[&str]) {
+        let help = suggest::nearest_name(text, words.iter().copied()).map(Help::did_you_mean);
+        self.no_word(key, text, span, words, help);
+    }
+
+    fn no_word(&mut self, key: &str, text: &str, span: Span, words: &[&str], help: Option<Help>) {
+        let title = format!("`{key}` cannot be {}", quote(text));
+        let label = format!("one of {}", words.join(", "));
         self.report(Diagnostic::new(&codes::UNKNOWN_WORD, title, span, label).help_if(help));
     }
 

@@ -35,7 +35,7 @@ pub(crate) static DESIGN: Section = Section {
             Kind::Values(&Kind::Word(&ALLOW)),
             Optional,
             "[pcp, layers]",
-            "What may change; what is not named is fixed. `pcp`: priorities of flows. `queues`: number of queues of switches. `selection`: strict priority in place of another selection of switches. `layers`: stack instances and moderate transmit queues of nodes. `window` and `segment`: those of TCP. `limits`: packets that may wait in nodes, and buffers of switches. All but buffers if not given.",
+            "What may change; what is not named is fixed. `pcp`: priorities of flows. `queues`: number of queues of switches. `selection`: strict priority in place of another selection of switches. `layers`: stack instances and moderate transmit queues of nodes. `window` and `segment`: those of TCP. `limits`: memory of nodes for packets, and buffers of switches. All but buffers if not given.",
         ),
         key(
             "cost",
