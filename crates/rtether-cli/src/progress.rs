@@ -117,34 +117,35 @@ pub(crate) fn searching<T: Send>(
     progress: &Arc<adversary::Progress>,
     work: impl FnOnce() -> T + Send,
 ) -> Result<T, String> {
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads(pace))
-        .build()
-        .map_err(|error| format!("starting threads: {error}"))?;
     let asked = Arc::clone(progress);
-    let _work = Work::new(Care::None, move || asked.cancel());
-    let bar = new_bar(pace, 0, "{spinner} searching  {msg}");
-    let show = || bar.set_message(how_far(progress));
-    let outcome = watched(show, || pool.install(work));
-    bar.finish_and_clear();
-    Ok(outcome)
+    let shown = ("{spinner} searching  {msg}", || how_far(progress));
+    on_threads(pace, move || asked.cancel(), shown, work)
 }
 
-/// Runs a search for a design on `--jobs` threads, shows how far it is, and ends it on Ctrl-C, with
-/// what it has found.
+/// The same for a design.
 pub(crate) fn designing<T: Send>(
     pace: Pace,
     progress: &Arc<design::Progress>,
+    work: impl FnOnce() -> T + Send,
+) -> Result<T, String> {
+    let asked = Arc::clone(progress);
+    let shown = ("{spinner} {msg}  {elapsed}", || best_so_far(progress));
+    on_threads(pace, move || asked.cancel(), shown, work)
+}
+
+fn on_threads<T: Send>(
+    pace: Pace,
+    cancel: impl Fn() + Send + 'static,
+    (template, message): (&str, impl Fn() -> String + Sync),
     work: impl FnOnce() -> T + Send,
 ) -> Result<T, String> {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads(pace))
         .build()
         .map_err(|error| format!("starting threads: {error}"))?;
-    let asked = Arc::clone(progress);
-    let _work = Work::new(Care::None, move || asked.cancel());
-    let bar = new_bar(pace, 0, "{spinner} {msg}  {elapsed}");
-    let outcome = watched(|| bar.set_message(best_so_far(progress)), || pool.install(work));
+    let _work = Work::new(Care::None, cancel);
+    let bar = new_bar(pace, 0, template);
+    let outcome = watched(|| bar.set_message(message()), || pool.install(work));
     bar.finish_and_clear();
     Ok(outcome)
 }

@@ -90,11 +90,16 @@ impl Written {
         Some((root, sources))
     }
 
+    /// Returns what the scenario says with all that is included, generated and changed; `None` if the
+    /// file is no YAML.
+    pub fn tree(&self) -> Option<Value> {
+        Some(self.assembled(&self.changes)?.0)
+    }
+
     /// Returns one file that is read as the same scenario: with what other files hold and generators
     /// make, and with all changes. Comments are lost. `None` if something is no YAML.
     pub fn whole(&self) -> Option<String> {
-        let (root, _) = self.assembled(&self.changes)?;
-        let Data::Map(entries) = root.data else {
+        let Data::Map(entries) = self.tree()?.data else {
             return None;
         };
         let is_own =

@@ -23,8 +23,8 @@ pub(crate) struct DesignArgs {
     /// Write the scenario with the edits; comments are kept
     #[arg(short, long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// Designs to try at most, each of which is a proof [default: 300 to 4000, by the number of
-    /// streams]
+    /// Designs to search through at most, each of which is bounded; to take edits back needs some
+    /// more, and at most 4096 are all tried [default: 300 to 4000, by the number of streams]
     #[arg(long, value_name = "N", value_parser = number::within(1..=1_000_000u32))]
     pub(crate) trials: Option<u32>,
     #[command(flatten)]

@@ -52,7 +52,8 @@ const MOST_OF_ALL: usize = 4_096;
 /// What is asked.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Question {
-    /// Most designs to try; if `None`, what takes some minutes.
+    /// Most designs of the search; if `None`, what takes some minutes. To take edits back needs some more,
+    /// and a space of at most 4096 is searched through.
     pub trials: Option<usize>,
     /// Whether a small space is not searched through.
     pub is_search_only: bool,

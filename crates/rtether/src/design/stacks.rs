@@ -1,10 +1,10 @@
-//! Which nodes have which stack, as the files say it: the model has only what follows.
+//! Which nodes have which stack, as the scenario says it: the model has only what follows.
 
 use std::collections::BTreeMap;
 
 use rtether_model::network::NodeId;
 
-use crate::scenario::{self, Data, Scenario, Value, Written};
+use crate::scenario::{Data, Scenario, Value, Written};
 
 /// Nodes by the path of their stack.
 pub(super) struct Stacks {
@@ -14,11 +14,12 @@ pub(super) struct Stacks {
 
 impl Stacks {
     pub(super) fn new(scenario: &Scenario, written: &Written) -> Self {
-        let trees: Vec<Value> =
-            written.texts().filter_map(|text| scenario::tree(text).ok()).collect();
-        let declared: Vec<&str> = trees.iter().flat_map(|tree| keys(tree, "stacks")).collect();
+        // Files, generators and changes all give nodes a stack.
+        let tree = written.tree();
+        let tree = tree.as_ref();
+        let declared: Vec<&str> = entries(tree, "stacks").map(|(name, _)| name).collect();
         let mut nodes: BTreeMap<&str, Vec<NodeId>> = BTreeMap::new();
-        for (name, node) in trees.iter().flat_map(|tree| entries(tree, "nodes")) {
+        for (name, node) in entries(tree, "nodes") {
             let stack = entry(node, "stack").map(|own| &own.data);
             if let (Some(Data::Scalar(stack)), Some(id)) = (stack, scenario.network.find(name)) {
                 nodes.entry(stack.as_str()).or_default().push(id);
@@ -44,15 +45,13 @@ impl Stacks {
 }
 
 /// Returns the entries of a map under a key.
-fn entries<'v>(tree: &'v Value, key: &str) -> Vec<(&'v str, &'v Value)> {
-    match entry(tree, key).map(|own| &own.data) {
-        Some(Data::Map(own)) => own.iter().map(|own| (own.key.as_str(), &own.value)).collect(),
-        _ => Vec::new(),
-    }
-}
-
-fn keys<'v>(tree: &'v Value, key: &str) -> Vec<&'v str> {
-    entries(tree, key).into_iter().map(|(key, _)| key).collect()
+fn entries<'v>(
+    tree: Option<&'v Value>,
+    key: &str,
+) -> impl Iterator<Item = (&'v str, &'v Value)> + use<'v> {
+    let own = tree.and_then(|tree| entry(tree, key)).map(|own| &own.data);
+    let entries = if let Some(Data::Map(entries)) = own { &entries[..] } else { &[] };
+    entries.iter().map(|own| (own.key.as_str(), &own.value))
 }
 
 fn entry<'v>(value: &'v Value, key: &str) -> Option<&'v Value> {

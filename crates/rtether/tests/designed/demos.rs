@@ -74,6 +74,26 @@ fn a_hub_is_refused() {
     assert!(found.headline().contains("shared medium"), "{}", found.headline());
 }
 
+/// Oracle: the same plant written out.
+#[test]
+fn a_generated_plant_is_designed_like_one_that_is_written() {
+    let text = "rtether: 1  # one bay
+generate: { substation: { feeder_bays: 1, transformer_bays: 0, busbar_rate: 20000 packets/s } }
+design: { allow: [pcp, queues, layers] }
+run: { for: 4 s }
+";
+    let question = Question { trials: Some(60), ..Question::default() };
+    let generated = designed(text, question);
+    is_sound(text, &generated);
+    let whole = Written::from(text.to_owned()).whole().unwrap();
+    let written = designed(&whole, question);
+    assert_eq!(generated.proved, written.proved);
+    assert!(generated.proved[1] > generated.proved[0], "{:?}", generated.proved);
+    assert_eq!(generated.edits, written.edits);
+    let is_wide = paths(&generated).iter().any(|path| path.starts_with("stacks."));
+    assert!(is_wide, "{:?}", paths(&generated));
+}
+
 /// Oracle: the message.
 #[test]
 fn a_plant_without_deadlines_is_none_to_design() {
