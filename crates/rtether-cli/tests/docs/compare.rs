@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use rtether::verdict::Standing;
+
 use crate::page::{Block, Mark};
 
 /// Returns the part of the output that the page should show.
@@ -35,10 +37,12 @@ pub(crate) fn is_same(block: &Block, page: &[String], printed: &[String]) -> boo
     shapes(page) == shapes(printed)
 }
 
-/// Writes every number with its unit as `#`, every verdict as one word, and every space, rule or
-/// repetition of them as one.
+/// Writes every number with its unit as `#`, every verdict on a measurement as one word, and every
+/// space, rule or repetition of them as one.
 fn shape(line: &str) -> String {
-    const VERDICTS: [&str; 5] = ["ok", "late", "LATE", "unjudged", "no-answer"];
+    // A busy host makes packets late.
+    const VERDICTS: [Standing; 4] =
+        [Standing::Held { packets: 0 }, Standing::NoAnswer, Standing::Lost, Standing::Late];
     const UNITS: [&str; 12] =
         ["ps", "ns", "us", "ms", "s", "%", "B", "kB", "bit/s", "kbit/s", "Mbit/s", "Gbit/s"];
     let is_number = |word: &str| {
@@ -46,6 +50,7 @@ fn shape(line: &str) -> String {
         let bare = bare.trim_end_matches([',', ';', ':', ')', '.', '%']);
         bare == "-" || bare.chars().next().is_some_and(|c| c.is_ascii_digit())
     };
+    let is_word = |own: &Standing, word: &str| own.name().eq_ignore_ascii_case(word);
     let mut words: Vec<String> = Vec::new();
     for word in line.split_whitespace() {
         let bare = word.trim_end_matches([',', ';', ':', ')']);
@@ -55,7 +60,7 @@ fn shape(line: &str) -> String {
         }
         if is_number(word) || word == "-" {
             words.push("#".into());
-        } else if VERDICTS.contains(&word) {
+        } else if word == "ok" || VERDICTS.iter().any(|own| is_word(own, word)) {
             words.push("VERDICT".into());
         } else if word.chars().all(|c| c == '─') {
             words.push("─".into());
@@ -79,7 +84,10 @@ mod tests {
         let one = " flow   one way    360   1.275 ms   1.376 ms  12.5 %   -   ok";
         let two = " flow one way 9 999 ns 13 us  3 %   4 ms   ok";
         assert_eq!(shape(one), shape(two));
-        assert_eq!(shape(one), shape(&two.replace("ok", "late")));
+        for other in ["late", "LATE", "held", "LOST", "no-answer"] {
+            assert_eq!(shape(one), shape(&two.replace("ok", other)), "{other}");
+        }
+        assert_ne!(shape(one), shape(&two.replace("ok", "proved")));
         assert_ne!(shape(one), shape(&two.replace("way", "ways")));
         assert_eq!(shape("────"), shape("──"));
         assert_eq!(shape("1 segment"), shape("12 segments"));
