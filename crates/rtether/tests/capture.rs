@@ -201,6 +201,7 @@ fn controlled(scheme: &str, fields: &[&str]) -> Vec<String> {
     let read = |arguments: &[&str]| {
         let output = tshark().arg("-n").arg("-r").arg(&path).args(arguments).output();
         let output = output.expect("it was asked for its version");
+        assert!(output.status.success(), "{scheme}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).expect("text")
     };
     let malformed = "_ws.malformed || (_ws.expert.severity >= error && !tcp)";
