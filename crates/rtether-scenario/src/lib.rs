@@ -3,8 +3,8 @@
 //! [`load`] reads a file and returns the [`Scenario`] that the engines use, together with every
 //! mistake and its place. The format is a table of keys (`keys`), from which the [`schema()`] for
 //! editors and the [`reference`](mod@reference) are made. Stages: `tree` (YAML with places),
-//! `include` (further files), `overrides`, `reader` (typed values), `lower` (to the model), `generate`, `check` (the plant as
-//! a whole). Configurations of [`shim`]s share keys, reader and lowering.
+//! `assemble` (`include`, `generate` and `overrides`, in this order), `reader` (typed values), `lower` (to
+//! the model), `check` (the plant as a whole). Configurations of [`shim`]s share keys, reader and lowering.
 //!
 //! Files are untrusted: size, depth and the output of generators are limited.
 //!
@@ -17,7 +17,8 @@
 //! adds the files that a scenario names, whose texts a loader of the caller gives, `overrides` and
 //! `additions` change it, `keys` is the table of all keys, from which `reader`, `schema` and
 //! `reference` take types, limits, words and descriptions; `lower` fills the model (what needs the
-//! whole plant, as the registration of VLANs, at its end), `generate` adds substations, `check`
+//! whole plant, as the registration of VLANs, at its end), `generate` writes substations into the
+//! tree, `assemble` says in which order all that happens, `check`
 //! looks at the plant as a whole, `codes` and `render` are the messages, `span` has places in
 //! the text and `help` the edits that messages propose; `mend` and `set` give these their range,
 //! `tried` reads again what comes of one, `fix` makes one after the other; `settled` writes changes into
@@ -79,7 +80,7 @@ pub use plan::{
 pub use schema::{schema, shim_schema};
 pub use suggest::nearest_name;
 pub use tree::MAX_FILE_SIZE;
-pub use written::Written;
+pub use written::{Written, scalar};
 
 use diagnostic::Sink;
 use lower::Plant;

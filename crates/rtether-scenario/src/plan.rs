@@ -83,8 +83,14 @@ pub enum Freedom {
     Window,
     /// Segments of TCP.
     Segment,
+    /// Smoothers of nodes that send over TCP.
+    Smoother,
+    /// Ways of flows.
+    Routes,
     /// Memories: packets that may wait in nodes, buffers of switches.
     Limits,
+    /// Rates of links.
+    Links,
 }
 
 /// What a scenario says is assumed.

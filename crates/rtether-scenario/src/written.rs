@@ -198,7 +198,7 @@ fn inline(value: &Value) -> String {
 }
 
 /// Returns a text as a scalar, in quotation marks unless it is plain beyond doubt.
-fn scalar(text: &str) -> String {
+pub fn scalar(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || " _./-".contains(c);
     let ends = [text.chars().next(), text.chars().last()];
     let begins = ends.iter().all(|end| end.is_some_and(|c| c.is_ascii_alphanumeric()));

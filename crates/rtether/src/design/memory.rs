@@ -5,14 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use rtether_bounds::{Analysis, Dropper, Holder, Memory};
 use rtether_model::network::{NodeId, NodeKind};
 
-use super::space::{Parameter, set};
+use super::space::{Parameter, allowed, set};
 use crate::bound;
 use crate::scenario::{Freedom, Override, Scenario, Written};
 
 /// Returns whether memories may change.
 pub(super) fn may_change(scenario: &Scenario) -> bool {
-    let allow = scenario.design.allow.as_ref();
-    allow.is_none_or(|own| own.contains(&Freedom::Limits))
+    allowed(scenario).contains(&Freedom::Limits)
 }
 
 /// Returns for each memory that deadlines within their bounds lack, with these changes, the edit that

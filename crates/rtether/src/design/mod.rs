@@ -12,6 +12,8 @@
 //! threads. Impossible is said only where a necessary condition fails (`obstacle`), or where all
 //! designs have been tried.
 
+mod links;
+mod lower;
 mod memory;
 mod obstacle;
 mod output;
@@ -19,7 +21,9 @@ mod page;
 mod progress;
 mod prune;
 mod refine;
+mod routes;
 mod search;
+mod smoothers;
 mod space;
 mod stacks;
 mod trial;
@@ -38,7 +42,7 @@ pub(crate) use output::DesignJson;
 pub use page::html;
 pub use progress::{Best, Progress};
 use search::{Found, Search};
-use space::{Parameter, Point, Space};
+use space::{Faster, Parameter, Point, Space};
 use trial::{Halt, Judged, Trials};
 
 /// Most designs that are tried, if the caller does not say.
@@ -142,8 +146,9 @@ pub fn design(
         return Err(DesignError::NoDeadline);
     }
     let names = trial::names(scenario, &analysis);
+    let flows = trial::flows(scenario, &analysis);
     let mut obstacles = obstacle::obstacles(scenario, &analysis, &names);
-    if space::numbers(scenario).is_empty() {
+    if Faster::new(scenario) == Faster::Never {
         obstacles.extend(work::overdue(scenario, &analysis, &obstacles));
     }
     let first = Judged::new(&goals);
@@ -156,6 +161,7 @@ pub fn design(
         question,
         progress,
         names: &names,
+        flows: &flows,
         possible: goals.len() - obstacles.iter().map(|own| own.count).sum::<usize>(),
         most,
         left: most,
@@ -221,6 +227,8 @@ struct Work<'a> {
     question: Question,
     progress: &'a Progress,
     names: &'a [String],
+    /// Flow of each deadline, in the same order.
+    flows: &'a [usize],
     /// Goals that can be proved at most.
     possible: usize,
     /// Trials that were allowed.
@@ -242,7 +250,10 @@ impl Work<'_> {
     fn search(&mut self, first: &Judged) -> Designed {
         let mut space = Space::new(self.scenario, self.written);
         let mut found = Found { point: space.written(), judged: Arc::new(first.clone()) };
-        let (mut all, mut halt) = self.climb(&space, &mut found, first);
+        let (mut all, mut halt) = self.climb(&space, (&mut found, false), first);
+        if found.judged.count < self.possible && halt != Some(Halt::Interrupted) {
+            halt = self.split(&mut space, &mut found, first).or(halt);
+        }
         if memory::may_change(self.scenario) && halt != Some(Halt::Interrupted) {
             halt = self.hold_more(&mut space, &mut found, first).or(halt);
         }
@@ -254,6 +265,20 @@ impl Work<'_> {
             all = None;
         }
         self.pruned(&mut space, found, first, (all, halt))
+    }
+
+    /// Gives flows that are not proved a priority apart from their class, and goes on.
+    fn split(&mut self, space: &mut Space, found: &mut Found, first: &Judged) -> Option<Halt> {
+        let proved = found.judged.proved.iter().zip(self.flows);
+        let late = proved.filter(|(is_proved, _)| !**is_proved).map(|(_, flow)| *flow).collect();
+        let apart = space::split(self.scenario, space, &late);
+        if apart.is_empty() {
+            return None;
+        }
+        space.parameters.extend(apart);
+        found.point.resize(space.parameters.len(), 0);
+        self.grant();
+        self.climb(space, (found, true), first).1
     }
 
     /// Searches with all numbers raised as far as they may be; what is not needed is taken back later.
@@ -270,17 +295,25 @@ impl Work<'_> {
         point.extend(highest.map(Option::unwrap_or_default));
         space.parameters.extend(numbers);
         found.point.resize(space.parameters.len(), 0);
-        self.left = self.left.max(self.most / 2).max(LEAST_TRIALS);
+        self.grant();
         let judged = match self.trials(space, first).judge(&point) {
             Ok(judged) => judged,
             Err(why) => return Some(why),
         };
         let mut raised = Found { point, judged };
-        let (_, halt) = self.climb(space, &mut raised, first);
+        let (_, mut halt) = self.climb(space, (&mut raised, false), first);
         if raised.judged.is_better(&found.judged) {
             *found = raised;
+            if halt != Some(Halt::Interrupted) {
+                halt = lower::lower(self, space, found, first).err().or(halt);
+            }
         }
         halt
+    }
+
+    /// Allows a further search some trials, even if all are used.
+    fn grant(&mut self) {
+        self.left = self.left.max(self.most / 2).max(LEAST_TRIALS);
     }
 
     /// Makes memories larger where proofs lack nothing else.
@@ -317,7 +350,7 @@ impl Work<'_> {
     fn climb(
         &mut self,
         space: &Space,
-        found: &mut Found,
+        (found, goes_on): (&mut Found, bool),
         first: &Judged,
     ) -> (Option<usize>, Option<Halt>) {
         let mut trials = self.trials(space, first);
@@ -326,6 +359,7 @@ impl Work<'_> {
             progress: self.progress,
             best: found.clone(),
             possible: self.possible,
+            goes_on,
             trials: &mut trials,
         };
         let mut halt = search.run().err();

@@ -7,7 +7,7 @@ use rtether_bounds::{Analysis, Reason, StreamBound};
 use rtether_model::flow::{Flow, Traffic};
 use rtether_report::text::time;
 
-use super::space::numbers;
+use super::space::Faster;
 use crate::bound;
 use crate::scenario::Scenario;
 use crate::why::remedy;
@@ -31,24 +31,25 @@ pub(super) fn obstacles(
     analysis: &Analysis,
     names: &[String],
 ) -> Vec<Obstacle> {
+    let faster = Faster::new(scenario);
     let streams = analysis.streams.iter().enumerate();
     let judged = streams.filter(|(_, own)| scenario.flows[own.flow.index()].deadline.is_some());
     let found = judged.zip(names).filter_map(|((stream, own), name)| {
-        let why = obstacle(scenario, own)?;
+        let why = obstacle(scenario, own, faster)?;
         Some(Obstacle { name: name.clone(), why, streams: vec![stream], count: 1 })
     });
     found.collect()
 }
 
-fn obstacle(scenario: &Scenario, stream: &StreamBound) -> Option<String> {
+fn obstacle(scenario: &Scenario, stream: &StreamBound, faster: Faster) -> Option<String> {
     let flow = &scenario.flows[stream.flow.index()];
     // Windows and segments may change how a connection behaves.
     let is_tcp = flow.connection.is_some() || matches!(flow.traffic, Traffic::Bulk(_));
     match &stream.bound {
         Ok(bound) => {
             // A tag only makes frames longer, and all else that may change only lets them wait, unless
-            // it is a rate.
-            let is_least = !is_tcp && numbers(scenario).is_empty();
+            // it is a rate or a way.
+            let is_least = !is_tcp && faster == Faster::Never;
             let deadline = flow.deadline.filter(|own| *own < bound.latency_min && is_least)?;
             Some(format!(
                 "it takes {} without any wait, and its deadline is {}",
@@ -56,7 +57,7 @@ fn obstacle(scenario: &Scenario, stream: &StreamBound) -> Option<String> {
                 time(deadline)
             ))
         }
-        Err(why) if is_lasting(why, stream, (flow, is_tcp)) => {
+        Err(why) if is_lasting(why, stream, (flow, is_tcp), faster) => {
             let reason = bound::reason(scenario, why);
             Some(format!("{reason}: {}", remedy(scenario, stream.flow, why)))
         }
@@ -65,9 +66,16 @@ fn obstacle(scenario: &Scenario, stream: &StreamBound) -> Option<String> {
 }
 
 /// Returns whether a reason is one whatever may change.
-fn is_lasting(why: &Reason, stream: &StreamBound, (flow, is_tcp): (&Flow, bool)) -> bool {
+fn is_lasting(
+    why: &Reason,
+    stream: &StreamBound,
+    (flow, is_tcp): (&Flow, bool),
+    faster: Faster,
+) -> bool {
     match why {
-        Reason::NoRoute(_) | Reason::NotDelivered | Reason::SharedMedium { .. } => true,
+        Reason::NoRoute(_) | Reason::NotDelivered | Reason::SharedMedium { .. } => {
+            faster != Faster::Elsewhere
+        }
         Reason::UnlimitedArrivals { flow: other } => {
             *other == stream.flow && !is_tcp && matches!(flow.traffic, Traffic::Poisson { .. })
         }

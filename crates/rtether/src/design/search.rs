@@ -3,7 +3,7 @@
 //! It begins at several points: the plant as it is written; deadlines in monotonic order, with and
 //! without layers and queues; and what Audsley's algorithm makes of the order, which gives the
 //! lowest priority to a flow that is proved there and goes on with the others. A bound depends on
-//! the order of those above it, so that this is no more than a good begin. From each it climbs: the
+//! the order of those above it, so that this is only a good start. From each it climbs: the
 //! first change of one parameter in a batch that proves more, or leaves less to prove, is kept. Then it
 //! begins again near the best.
 
@@ -37,6 +37,8 @@ pub(super) struct Search<'a, 't> {
     pub(super) best: Found,
     /// Goals that can be proved at most.
     pub(super) possible: usize,
+    /// Whether it goes on from the best, and begins nowhere else.
+    pub(super) goes_on: bool,
 }
 
 impl Search<'_, '_> {
@@ -47,12 +49,13 @@ impl Search<'_, '_> {
             return Ok(());
         }
         let mut starts = Vec::new();
-        for point in self.starts() {
+        let points = if self.goes_on { vec![self.best.point.clone()] } else { self.starts() };
+        for point in points {
             let judged = self.trials.judge(&point)?;
             self.keep(Found { point: point.clone(), judged: Arc::clone(&judged) });
             starts.push(Found { point, judged });
         }
-        // The best begin first.
+        // The best come first.
         starts.sort_by_key(|own| (Reverse(own.judged.count), own.judged.shortfall));
         starts.dedup_by(|a, b| a.point == b.point);
         for start in starts {

@@ -12,6 +12,9 @@ use rtether_model::flow::{Flow, TcpParameters, Traffic};
 use rtether_model::network::{EndStation, NodeId, NodeKind, Pcp, Selection};
 use rtether_model::quantity::Duration;
 
+use super::links::links;
+use super::routes::{has_others, routes};
+use super::smoothers::smoothers;
 use super::stacks::Stacks;
 use crate::scenario::{About, Freedom, Override, Priced, Scenario, Written};
 
@@ -69,6 +72,9 @@ impl Space {
                 Freedom::Layers => layers(scenario, written, &kept, &mut parameters),
                 Freedom::Window => windows(scenario, &kept, &mut parameters),
                 Freedom::Segment => segments(scenario, &kept, &mut parameters),
+                Freedom::Smoother => smoothers(scenario, written, &kept, &mut parameters),
+                Freedom::Routes => routes(scenario, &kept, &mut parameters),
+                Freedom::Links => links(scenario, &mut parameters),
                 // What a proof lacks is known only once there is one.
                 Freedom::Limits => {}
             }
@@ -179,23 +185,55 @@ pub(super) fn with(point: &Point, number: usize, value: u8) -> Point {
     other
 }
 
-/// Returns what may change: what costs no hardware, if the scenario does not say.
-fn allowed(scenario: &Scenario) -> BTreeSet<Freedom> {
-    const FREE: [Freedom; 7] = [
+/// Returns what may change: what costs no hardware, if the scenario does not say; and what has a cost
+/// there.
+pub(super) fn allowed(scenario: &Scenario) -> BTreeSet<Freedom> {
+    const FREE: [Freedom; 9] = [
         Freedom::Pcp,
         Freedom::Queues,
         Freedom::Selection,
         Freedom::Layers,
         Freedom::Window,
         Freedom::Segment,
+        Freedom::Smoother,
+        Freedom::Routes,
         Freedom::Limits,
     ];
     let said = scenario.design.allow.clone();
-    said.unwrap_or_else(|| FREE.into_iter().collect())
+    let mut all = said.unwrap_or_else(|| FREE.into_iter().collect());
+    all.extend(scenario.design.costs.iter().filter_map(|own| match own.of {
+        Priced::Freedom(freedom) => Some(freedom),
+        Priced::Number { .. } => None,
+    }));
+    all
+}
+
+/// Whether packets may take less time than now without any wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Faster {
+    /// All that may change lets them wait only.
+    Never,
+    /// By a rate.
+    Here,
+    /// On another way.
+    Elsewhere,
+}
+
+impl Faster {
+    pub(super) fn new(scenario: &Scenario) -> Self {
+        let allowed = allowed(scenario);
+        if allowed.contains(&Freedom::Routes) && has_others(scenario) {
+            Self::Elsewhere
+        } else if allowed.contains(&Freedom::Links) || !numbers(scenario).is_empty() {
+            Self::Here
+        } else {
+            Self::Never
+        }
+    }
 }
 
 /// What stays as it is.
-struct Kept {
+pub(super) struct Kept {
     flows: BTreeSet<usize>,
     nodes: BTreeSet<NodeId>,
 }
@@ -213,6 +251,12 @@ impl Kept {
             }
         }
         Self { flows, nodes }
+    }
+
+    /// Returns the flows that may change.
+    pub(super) fn free_flows<'a>(&self, scenario: &'a Scenario) -> impl Iterator<Item = &'a Flow> {
+        let flows = scenario.flows.iter().enumerate();
+        flows.filter(|(number, _)| !self.flows.contains(number)).map(|(_, flow)| flow)
     }
 }
 
@@ -298,6 +342,32 @@ fn priorities(
         let parameter = Parameter::new(scenario, Freedom::Pcp, (path, old), values);
         found.push(Parameter { flows: group.flows, ranks, ..parameter });
     }
+}
+
+/// Returns a priority of its own for each of these flows that shares one with its class, if that may
+/// change: an edit of one flow has the last word.
+pub(super) fn split(scenario: &Scenario, space: &Space, flows: &BTreeSet<usize>) -> Vec<Parameter> {
+    let levels = Levels::new(scenario, &allowed(scenario));
+    let shared = |flow: &usize| {
+        let mut parameters = space.parameters.iter();
+        parameters.any(|own| {
+            own.freedom == Some(Freedom::Pcp) && own.flows.len() > 1 && own.flows.contains(flow)
+        })
+    };
+    let apart = flows.iter().filter(|flow| shared(flow)).take(MOST_SINGLE);
+    let apart = apart.map(|&number| {
+        let flow = &scenario.flows[number];
+        let path = format!("flows.{}.pcp", flow.name);
+        // The class may have another priority than what is written.
+        let others = levels.others(None);
+        let values: Vec<Vec<Override>> = others.iter().map(|pcp| set(&path, pcp)).collect();
+        let old = flow.tag.map_or_else(|| "untagged".to_owned(), |tag| tag.pcp.get().to_string());
+        let parameter = Parameter::new(scenario, Freedom::Pcp, (path, old), values);
+        let all = [flow.tag.map_or(0, |tag| tag.pcp.get())].into_iter().chain(others);
+        let ranks = all.map(|pcp| levels.rank(pcp)).collect();
+        Parameter { flows: vec![number], ranks, ..parameter }
+    });
+    apart.collect()
 }
 
 /// Which priorities are treated alike everywhere.
@@ -403,32 +473,9 @@ fn selections(scenario: &Scenario, kept: &Kept, found: &mut Vec<Parameter>) {
 }
 
 fn layers(scenario: &Scenario, written: &Written, kept: &Kept, found: &mut Vec<Parameter>) {
-    let stacks = Stacks::new(scenario, written);
-    let ends: BTreeSet<NodeId> = scenario
-        .flows
-        .iter()
-        .flat_map(|flow| flow.listeners.iter().copied().chain([flow.talker]))
-        .collect();
-    let mut alone: BTreeSet<NodeId> = ends.difference(&kept.nodes).copied().collect();
-    let single = alone.len() <= MOST_SINGLE;
-    let mut places: Vec<(String, NodeId, bool)> = Vec::new();
-    for (path, nodes) in stacks.shared() {
-        if nodes.iter().all(|node| !kept.nodes.contains(node)) {
-            let own: Vec<NodeId> =
-                nodes.iter().copied().filter(|node| ends.contains(node)).collect();
-            let Some(first) = own.first() else { continue };
-            places.push((path.to_owned(), *first, own.len() > 1));
-            if own.len() == 1 || !single {
-                alone.retain(|node| !own.contains(node));
-            }
-        }
-    }
-    places.extend(
-        alone
-            .into_iter()
-            .map(|node| (format!("nodes.{}", scenario.network.node(node).name), node, false)),
-    );
-    for (path, node, is_wide) in places {
+    let flows = scenario.flows.iter();
+    let ends = flows.flat_map(|flow| flow.listeners.iter().copied().chain([flow.talker]));
+    for (path, node, is_wide) in stations(scenario, written, kept, ends) {
         let NodeKind::EndStation(station) = &scenario.network.node(node).kind else {
             continue;
         };
@@ -440,6 +487,37 @@ fn layers(scenario: &Scenario, written: &Written, kept: &Kept, found: &mut Vec<P
             found.push(Parameter { is_wide, ..parameter });
         }
     }
+}
+
+/// Returns where edits of these stations stand: the path of each stack that some share, then each
+/// station alone, with one station of it, and whether it is of several.
+pub(super) fn stations(
+    scenario: &Scenario,
+    written: &Written,
+    kept: &Kept,
+    meant: impl IntoIterator<Item = NodeId>,
+) -> Vec<(String, NodeId, bool)> {
+    let stacks = Stacks::new(scenario, written);
+    let meant: BTreeSet<NodeId> = meant.into_iter().collect();
+    let mut alone: BTreeSet<NodeId> = meant.difference(&kept.nodes).copied().collect();
+    let single = alone.len() <= MOST_SINGLE;
+    let mut places: Vec<(String, NodeId, bool)> = Vec::new();
+    for (path, nodes) in stacks.shared() {
+        if nodes.iter().all(|node| !kept.nodes.contains(node)) {
+            let own: Vec<NodeId> =
+                nodes.iter().copied().filter(|node| meant.contains(node)).collect();
+            let Some(first) = own.first() else { continue };
+            places.push((path.to_owned(), *first, own.len() > 1));
+            if own.len() == 1 || !single {
+                alone.retain(|node| !own.contains(node));
+            }
+        }
+    }
+    let alone = alone.into_iter();
+    places.extend(
+        alone.map(|node| (format!("nodes.{}", scenario.network.node(node).name), node, false)),
+    );
+    places
 }
 
 /// Returns the layers that a station may have: what it has stays.
@@ -482,7 +560,7 @@ fn layers_of(path: &str, station: &EndStation) -> Vec<Vec<Override>> {
 }
 
 /// Returns the values of TCP of a flow.
-const fn tcp(flow: &Flow) -> Option<TcpParameters> {
+pub(super) const fn tcp(flow: &Flow) -> Option<TcpParameters> {
     match &flow.traffic {
         Traffic::Bulk(bulk) => Some(bulk.tcp),
         Traffic::Periodic { .. }

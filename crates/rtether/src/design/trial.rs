@@ -100,6 +100,12 @@ pub(super) fn goals(scenario: &Scenario, analysis: &Analysis) -> Vec<Goal> {
     streams.chain(sums).collect()
 }
 
+/// Returns the flow of each that is a deadline, in the same order; sums follow.
+pub(super) fn flows(scenario: &Scenario, analysis: &Analysis) -> Vec<usize> {
+    let flows = analysis.streams.iter().map(|stream| stream.flow.index());
+    flows.filter(|flow| scenario.flows[*flow].deadline.is_some()).collect()
+}
+
 /// Returns the names of what is to be proved, in the same order.
 pub(super) fn names(scenario: &Scenario, analysis: &Analysis) -> Vec<String> {
     let streams = analysis.streams.iter().filter_map(|stream| {

@@ -4,11 +4,13 @@
 mod demos;
 mod draw;
 mod exhaustive;
+mod kinds;
 
 use rtether::bound::{self, Bounds, Counts};
+use rtether::check::{Options, check};
 use rtether::design::{Answer, End, Outcome, Progress, Question, design};
 use rtether::report::format::Render;
-use rtether::scenario::{Override, Scenario, Written, load};
+use rtether::scenario::{Override, Scenario, Written, load, load_with};
 use rtether::verdict::Conclusion;
 use rtether_testkit::follows_schema;
 
@@ -39,6 +41,16 @@ fn is_sound(text: &str, outcome: &Outcome) {
     assert_eq!(outcome.end == End::Proved, conclusion == Conclusion::Met);
     keeps_comments(text, &outcome.text);
     needs_each_edit(text, outcome);
+    keeps_its_bounds(&outcome.text);
+}
+
+/// Oracle: eight runs of the simulator, none of which is above a bound of the new plant.
+fn keeps_its_bounds(text: &str) {
+    let run = ["run.for=200 ms", "run.warmup=0 s", "run.seeds=8", "run.overload=allow"];
+    let run = run.map(|change| Override::parse(change).unwrap());
+    let scenario = load_with("plant.yaml", text, &run).into_scenario().unwrap();
+    let checked = check(&scenario, Options::default()).unwrap();
+    assert_ne!(checked.conclusion, Conclusion::Contradiction, "{text}");
 }
 
 /// Each comment of the file is in the new text.

@@ -13,7 +13,10 @@ pub(crate) static ALLOW: Words<Freedom> = Words::new(
         ("layers", Freedom::Layers),
         ("window", Freedom::Window),
         ("segment", Freedom::Segment),
+        ("smoother", Freedom::Smoother),
+        ("routes", Freedom::Routes),
         ("limits", Freedom::Limits),
+        ("links", Freedom::Links),
     ],
 );
 
@@ -35,14 +38,14 @@ pub(crate) static DESIGN: Section = Section {
             Kind::Values(&Kind::Word(&ALLOW)),
             Optional,
             "[pcp, layers]",
-            "What may change; what is not named is fixed. `pcp`: priorities of flows. `queues`: number of queues of switches. `selection`: strict priority in place of another selection of switches. `layers`: stack instances and moderate transmit queues of nodes. `window` and `segment`: those of TCP. `limits`: memory of nodes for packets, and buffers of switches. All but buffers if not given.",
+            "What may change; what is not named is fixed. `pcp`: priorities of flows. `queues`: number of queues of switches. `selection`: strict priority in place of another selection of switches. `layers`: stack instances and moderate transmit queues of nodes. `window` and `segment`: those of TCP. `smoother`: smoothers of nodes that send over TCP. `routes`: ways of flows around each link between switches. `limits`: memory of nodes for packets, and buffers of switches. `links`: faster links. All but buffers and links if not given.",
         ),
         key(
             "cost",
             Kind::Changes,
             Optional,
             "{ layers: 3, stacks.busbar.rate: 10 per 10 % }",
-            "What edits cost, if not 1: a word of `allow` with the cost of each such edit; or the path of a number that may be raised, with the cost of each step in percent. Numbers that are not named here stay.",
+            "What edits cost, if not 1, and what else may change: a word of `allow` with the cost of each such edit; or the path of a number that may be raised, with the cost of each step in percent. Numbers that are not named here stay.",
         ),
         key(
             "keep",
