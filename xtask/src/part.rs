@@ -181,8 +181,12 @@ const LONG: &[Long] = &[
     },
     Long {
         name: "long-unknown",
-        purpose: "costs that are not known: 10 000 random plants against the simulator and against known costs; what 5 000 verdicts rest on",
-        tests: &["rtether it::bounds::unknown::", "rtether it::assumed::what_counts"],
+        purpose: "costs that are not known, and answers at scans: 10 000 random plants of each against the simulator; what 5 000 verdicts rest on",
+        tests: &[
+            "rtether it::bounds::scanned::",
+            "rtether it::bounds::unknown::",
+            "rtether it::assumed::what_counts",
+        ],
     },
     Long {
         name: "long-blame",

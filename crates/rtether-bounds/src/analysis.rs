@@ -443,6 +443,8 @@ pub enum ConnectionObstacle {
     /// In the tasks of the talker, messages go before acknowledgements; or copies in two networks
     /// change the order of segments.
     Order,
+    /// Answers of several may be written at one scan, and share segments.
+    Scan,
     /// More octets may wait for an acknowledgement than may leave without one.
     Window {
         /// Octets of messages, or of answers, that may wait at once.
@@ -469,6 +471,10 @@ impl fmt::Display for ConnectionObstacle {
                 f,
                 "they may overtake others: in the tasks of the talker (messages first), or by the \
                  second of two networks"
+            ),
+            Self::Scan => write!(
+                f,
+                "answers of several may be written at one scan of the listener, and share segments"
             ),
             Self::Window { needed, allowed } => write!(
                 f,

@@ -110,7 +110,7 @@ impl Resolution {
             encapsulation: Encapsulation::Arp,
             delivery: Delivery::Multicast,
             tag: self.vid.map(|vid| Tag { pcp: Pcp::default(), vid }),
-            reply: Some(Reply { payload: Bytes::ZERO, after: Duration::ZERO }),
+            reply: Some(Reply::new(Bytes::ZERO, Duration::ZERO)),
             ..Flow::new("ARP".into(), self.from, vec![self.to], Bytes::ZERO, traffic)
         }
     }

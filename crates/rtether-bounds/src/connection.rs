@@ -34,8 +34,9 @@ pub(crate) struct Ways {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Back {
     pub(crate) end: End,
-    /// What the application takes to answer.
+    /// What the application takes to answer at most, and how much of that for its scan.
     pub(crate) after: i64,
+    pub(crate) scan: i64,
     pub(crate) returns: Returns,
 }
 
@@ -156,7 +157,7 @@ impl Pattern {
         let (every, delay) = (at_once_every(tcp), tcp.ack_delay.as_ps());
         let goes_on = source.is_on_grid && flow.stop.is_none();
         let to_next = |messages| add(times(source.period, messages), source.jitter);
-        let after = flow.reply.map(|reply| reply.after.as_ps());
+        let after = flow.reply.map(|reply| reply.longest().as_ps());
         let apart = source.period - source.jitter;
         let is_before_next = after.is_some_and(|after| after < apart);
         let is_before_timer = after.is_some_and(|after| after == 0 || after < delay);

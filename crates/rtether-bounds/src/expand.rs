@@ -316,24 +316,25 @@ impl Walker<'_> {
             }
             return stream;
         };
-        let Some(after) = self.answers_after(flow) else {
+        let Some(thinking) = self.thinking(flow) else {
             stream.end = token.end();
             return stream;
         };
-        stream.end = self.send_answer(flow, listener, token, after);
+        stream.end = self.send_answer(flow, listener, token, thinking);
         for branch in branches {
             // They disturb others; the flow has no bound.
-            let found = self.send_answer(flow, listener, branch, after);
+            let found = self.send_answer(flow, listener, branch, thinking);
             stream.end = stream.end.and(found);
         }
         stream
     }
 
-    /// Returns how long a listener takes to answer a message, if it does.
-    fn answers_after(&self, flow: &Flow) -> Option<i64> {
+    /// Returns how long a listener takes to answer a message, if it does: up to a scan more than
+    /// without scans.
+    fn thinking(&self, flow: &Flow) -> Option<Gap> {
         match flow.reply {
-            Some(reply) => Some(reply.after.as_ps()),
-            None => (flow.is_acknowledged() && !self.is_prompt).then_some(0),
+            Some(reply) => Some(Gap::between(reply.after.as_ps(), reply.longest().as_ps())),
+            None => (flow.is_acknowledged() && !self.is_prompt).then_some(Gap::exact(0)),
         }
     }
 
@@ -343,9 +344,9 @@ impl Walker<'_> {
         flow: &Flow,
         listener: NodeId,
         token: &Token,
-        after: i64,
+        thinking: Gap,
     ) -> Result<(u32, Gap), Reason> {
-        let back = self.answers(flow, listener, token, after)?;
+        let back = self.answers(flow, listener, token, thinking)?;
         let (_, token) = back.first().ok_or(Reason::NotDelivered)?;
         token.end()
     }
@@ -356,10 +357,10 @@ impl Walker<'_> {
         flow: &Flow,
         listener: NodeId,
         token: &Token,
-        after: i64,
+        thinking: Gap,
     ) -> Result<Deliveries, Reason> {
         let answer = Token {
-            gap: token.gap.then(Gap::exact(after)),
+            gap: token.gap.then(thinking),
             spacing: None,
             frame: if is_exchange(flow) {
                 // With the tag of the request.
@@ -369,7 +370,7 @@ impl Walker<'_> {
             } else {
                 Frame::of(flow, true)
             },
-            thinking: after,
+            thinking: thinking.max,
             is_answer: true,
             limit: end_station::answer_limit(flow, token.limit),
             ..*token

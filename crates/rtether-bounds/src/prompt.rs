@@ -199,14 +199,20 @@ impl Proof<'_> {
             // The answer may carry the acknowledgement, or it is the only one that does.
             let total = self.time(back.end)?;
             let is_carried = ways.returns.rule == Rule::Carried;
-            round = round.max(if is_carried { total } else { total - back.after });
+            let source = self.source();
+            // One exchange at a time, or answers of one scan would share segments.
+            let is_alone = source.burst == 1 && total < source.period - source.jitter;
+            if back.scan > 0 && !is_alone {
+                return Err(self.fails(ConnectionObstacle::Scan));
+            }
+            let thinking = back.after - back.scan;
+            round = round.max(if is_carried { total } else { total - thinking });
             let own = self.returned(back.returns)?.unwrap_or(0);
             let answered = own.max(add(total, there));
             let size = self.flow.reply.map_or(Bytes::ZERO, |reply| reply.payload);
             // The message has then carried the acknowledgements of all answers before.
             let is_next = back.returns.rule == Rule::Carried;
             self.leaves_at_once(size, if is_next { 0 } else { answered })?;
-            let source = self.source();
             let next = add(add(source.period, source.jitter), there);
             let last =
                 if is_next && back.returns.late.is_none() { answered.max(next) } else { answered };

@@ -68,10 +68,7 @@ fn a_longer_message_is_a_burst() {
 
 /// A message of 100 octets every 10 ms with an answer of 100 octets, 300 us later.
 fn exchange() -> Flow {
-    Flow {
-        reply: Some(Reply { payload: Bytes::new(100), after: Duration::from_us(300) }),
-        ..messages(100)
-    }
+    Flow { reply: Some(Reply::new(Bytes::new(100), Duration::from_us(300))), ..messages(100) }
 }
 
 #[test]
@@ -229,7 +226,7 @@ fn what_a_proof_lacks_is_told() {
     }
     assert!(only(&busy, messages(100)).is_ok());
     let mut asks = messages(100);
-    asks.reply = Some(Reply { payload: Bytes::new(1), after: Duration::ZERO });
+    asks.reply = Some(Reply::new(Bytes::new(1), Duration::ZERO));
     assert_eq!(obstacle(&busy, asks), ConnectionObstacle::Order);
 }
 
@@ -279,7 +276,7 @@ fn patterns_end_where_their_times_do() {
     // The answer is written before the timer of the first segment fires, or not.
     let answered = |after| {
         let mut flow = timed(1_000);
-        flow.reply = Some(Reply { payload: Bytes::new(100), after: Duration::from_us(after) });
+        flow.reply = Some(Reply::new(Bytes::new(100), Duration::from_us(after)));
         flow
     };
     let answer = Duration::from_ns(13_280 + 960);
@@ -349,7 +346,7 @@ fn a_switch_that_learns_floods_one_window() {
 fn a_change_beside_connections_is_a_full_analysis() {
     let asks = |payload| {
         let mut flow = messages(payload);
-        flow.reply = Some(Reply { payload: Bytes::new(300), after: Duration::from_us(10) });
+        flow.reply = Some(Reply::new(Bytes::new(300), Duration::from_us(10)));
         flow
     };
     let datagrams =

@@ -24,7 +24,7 @@ fn polls(listeners: Vec<NodeId>, period: Duration) -> Flow {
     let traffic = Traffic::periodic(period, Phase::Random);
     let payload = Bytes::new(18);
     Flow {
-        reply: Some(Reply { payload, after: Duration::ZERO }),
+        reply: Some(Reply::new(payload, Duration::ZERO)),
         ..Flow::new("poll".into(), NodeId(1), listeners, payload, traffic)
     }
 }

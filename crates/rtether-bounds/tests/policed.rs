@@ -253,7 +253,7 @@ fn messages_over_tcp_need_a_policer_that_is_kept() {
     let message = Flow {
         encapsulation: Encapsulation::Tcp,
         connection: Some(TcpParameters::default()),
-        reply: Some(Reply { payload: Bytes::new(18), after: Duration::ZERO }),
+        reply: Some(Reply::new(Bytes::new(18), Duration::ZERO)),
         ..flow(1, every(10_000))
     };
     let bound = |rate| {

@@ -100,7 +100,7 @@ fn a_shared_stack_serves_both_directions() {
     let service = Duration::from_us(50);
     let network = star(&Stack::IpRate { service }, Selection::Fcfs);
     let mut request = flow(1, 0, 18);
-    request.reply = Some(Reply { payload: Bytes::new(18), after: Duration::from_us(7) });
+    request.reply = Some(Reply::new(Bytes::new(18), Duration::from_us(7)));
     let analysis = analyze(&network, &[request]);
     assert!(analysis.effort.is_cyclic);
     let bound = bound(&analysis, 0);

@@ -161,6 +161,30 @@ pub struct Reply {
     pub payload: Bytes,
     /// Time the listener's application takes.
     pub after: Duration,
+    /// Its scans: the answer leaves at the first one after that time. `None`: at that time.
+    pub scan: Option<Scan>,
+}
+
+impl Reply {
+    /// Creates an answer of this many octets that leaves after a time.
+    pub const fn new(payload: Bytes, after: Duration) -> Self {
+        Self { payload, after, scan: None }
+    }
+
+    /// Returns the longest time from a request to its answer.
+    pub fn longest(&self) -> Duration {
+        self.after + self.scan.map_or(Duration::ZERO, |scan| scan.period)
+    }
+}
+
+/// The cycle of an application that reads its inputs, computes, and writes its outputs, as a
+/// programmable controller does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scan {
+    /// From one to the next.
+    pub period: Duration,
+    /// Time of the first one; a random one is the same for all answers of a station.
+    pub phase: Phase,
 }
 
 /// When an application releases its frames.

@@ -270,7 +270,7 @@ mod tests {
         let mut flow = flow(n[0], &[n[1]], US(900));
         let at = |flow: &Flow| parts(&network, core::slice::from_ref(flow), 0, 1);
         assert_eq!(at(&flow), [US(450); 2]);
-        flow.reply = Some(Reply { payload: Bytes::new(1), after: Duration::ZERO });
+        flow.reply = Some(Reply::new(Bytes::new(1), Duration::ZERO));
         assert_eq!(at(&flow), [US(225); 2]);
         flow.deadline = Some(Duration::from_secs(1_000_000));
         assert_eq!(at(&flow), [Duration::from_secs(86_400); 2]);

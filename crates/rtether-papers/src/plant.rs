@@ -87,6 +87,6 @@ pub(crate) fn flow(
 
 /// Returns the flow with an immediate reply of the same size.
 pub(crate) fn echoed(mut flow: Flow) -> Flow {
-    flow.reply = Some(Reply { payload: flow.payload, after: Duration::ZERO });
+    flow.reply = Some(Reply::new(flow.payload, Duration::ZERO));
     flow
 }

@@ -27,6 +27,7 @@ use crate::chain::Chain;
 use crate::message::{Released, Spent};
 use crate::packet::{NONE, Packet, REVERSE};
 use crate::tcp;
+use crate::thinking::Thinking;
 
 /// Largest number of messages in transit per connection. Their list grows on demand, to at most
 /// about 15 MB.
@@ -63,7 +64,7 @@ pub(crate) struct Conversation {
 struct Answer {
     /// Octets.
     size: u64,
-    after: i64,
+    thinking: Thinking,
 }
 
 /// A message in transit.
@@ -79,7 +80,7 @@ impl Conversation {
         index: u32,
         stream: u32,
         [talker, listener]: [u32; 2],
-        flow: &Flow,
+        (flow, thinking): (&Flow, Option<Thinking>),
         parameters: &TcpParameters,
     ) -> Self {
         let config =
@@ -95,7 +96,8 @@ impl Conversation {
             message: flow.payload.get(),
             answer: flow
                 .reply
-                .map(|reply| Answer { size: reply.payload.get(), after: reply.after.as_ps() }),
+                .zip(thinking)
+                .map(|(reply, thinking)| Answer { size: reply.payload.get(), thinking }),
             outstanding: VecDeque::new(),
             booked: 0,
             answered: 0,
@@ -237,10 +239,11 @@ impl Conversation {
     /// answers.
     fn receive(&mut self, now: Instant, packet: &Packet, cause: Cause) {
         let complete = self.ends[usize::from(LISTENER)].delivered().get() / self.message;
-        let Some(after) = self.answer.as_ref().map(|answer| answer.after) else {
+        let Some(thinking) = self.answer.as_ref().map(|answer| answer.thinking) else {
             self.received = complete;
             return;
         };
+        let after = thinking.takes(now).as_ps();
         while self.received < complete {
             let position = usize::try_from(self.received - self.booked);
             let message = position.ok().and_then(|at| self.outstanding.get_mut(at));

@@ -32,6 +32,21 @@ impl DueQueue {
         }
     }
 
+    /// Adds a packet that has its time behind those that are not due later.
+    pub(crate) fn insert(&mut self, pool: &mut Pool, agenda: &mut Agenda, id: u32) {
+        let due = pool.get(id).due;
+        let last = self.fifo.tail();
+        if last.is_none_or(|last| pool.get(last).due <= due) {
+            self.push(pool, agenda, id, due);
+            return;
+        }
+        // Those of another listener have their scans at other times.
+        self.fifo.insert(pool, id, due, |packet| packet.due);
+        if self.fifo.head() == Some(id) {
+            agenda.set(self.slot, due);
+        }
+    }
+
     /// Removes and returns the first packet, and sets the timer for the next one.
     #[inline]
     pub(crate) fn pop(&mut self, pool: &Pool, agenda: &mut Agenda) -> Option<u32> {

@@ -8,13 +8,15 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use rtether_model::flow::{Delivery, Flow, Reply};
+use rtether_model::flow::{Delivery, Flow};
+use rtether_model::quantity::Instant;
 use rtether_model::record::Segment;
 
 use crate::agenda::{Agenda, NEVER};
 use crate::due::DueQueue;
 use crate::packet::{COUNTED, GROUP, NONE, Packet, Pool, REVERSE, TAGGED};
 use crate::source::Source;
+use crate::thinking::Thinking;
 
 /// A flow as the kernel sees it, in two cache lines.
 #[repr(align(64))]
@@ -80,7 +82,8 @@ impl From<Vec<u32>> for Listeners {
 
 /// Answers of a flow's listeners, and the ones not due yet.
 struct Answers {
-    after: i64,
+    /// By listener; of one alone if all take the same time.
+    thinking: Box<[Thinking]>,
     /// Octets of the untagged frame.
     size: u16,
     pending: DueQueue,
@@ -94,15 +97,19 @@ pub(crate) struct Parts {
     pub(crate) first_stream: u32,
     /// Octets of an untagged frame, and of that of an answer.
     pub(crate) size: u16,
-    pub(crate) answer: Option<(Reply, u16)>,
+    pub(crate) answer: Option<(Vec<Thinking>, u16)>,
     pub(crate) carrier: Carrier,
 }
 
 impl FlowState {
     /// Creates a flow that has released nothing; its slots are set later.
     pub(crate) fn new(flow: &Flow, seed: u64, parts: Parts) -> Self {
-        let answers = parts.answer.map(|(reply, size)| {
-            Box::new(Answers { after: reply.after.as_ps(), size, pending: DueQueue::default() })
+        let answers = parts.answer.map(|(mut thinking, size)| {
+            if thinking.iter().all(|own| *own == thinking[0]) {
+                thinking.truncate(1);
+            }
+            let thinking = thinking.into_boxed_slice();
+            Box::new(Answers { thinking, size, pending: DueQueue::default() })
         });
         Self {
             source: Source::new(flow, seed),
@@ -176,7 +183,7 @@ impl FlowState {
     /// Returns whether answers take time, so that they need a timer.
     pub(crate) fn answers_late(&self) -> bool {
         let answers = self.answers.as_ref();
-        answers.is_some_and(|answers| answers.after > 0)
+        answers.is_some_and(|own| own.thinking.iter().any(|own| !own.is_nothing()))
     }
 
     /// Gives the flow the timer of its answers, if it has answers.
@@ -378,11 +385,15 @@ impl FlowState {
         pool: &mut Pool,
         agenda: &mut Agenda,
     ) -> bool {
+        let place = self.listeners().iter().position(|own| *own == station);
         let Some(answers) = &mut self.answers else {
             return false;
         };
+        let several = answers.thinking.len() > 1;
+        let thinking = answers.thinking[place.filter(|_| several).unwrap_or(0)];
+        let after = thinking.takes(Instant::from_ps(now)).as_ps();
         let packet = pool.get_mut(id);
-        packet.spend(Segment::Application, station, answers.after);
+        packet.spend(Segment::Application, station, after);
         packet.put(REVERSE, true);
         packet.put(TAGGED, self.flags & TAGGED != 0);
         packet.source = station;
@@ -391,12 +402,11 @@ impl FlowState {
         packet.pcp = self.pcp;
         packet.vid = self.vid;
         packet.remarked = 0;
-        if answers.after == 0 {
+        if thinking.is_nothing() {
             return true;
         }
-        let due = now + answers.after;
-        packet.due = due;
-        answers.pending.push(pool, agenda, id, due);
+        packet.due = now + after;
+        answers.pending.insert(pool, agenda, id);
         false
     }
 

@@ -171,6 +171,7 @@ mod station;
 mod stats;
 mod switch;
 pub mod tcp;
+pub mod thinking;
 pub mod timeline;
 pub mod topic;
 pub mod trace;

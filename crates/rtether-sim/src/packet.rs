@@ -387,6 +387,12 @@ impl Fifo {
         Some(id)
     }
 
+    /// Returns the youngest packet.
+    #[inline]
+    pub(crate) fn tail(&self) -> Option<u32> {
+        (self.len > 0).then_some(self.tail)
+    }
+
     /// Returns the oldest packet.
     #[inline]
     pub(crate) fn head(&self) -> Option<u32> {

@@ -23,6 +23,8 @@ pub(crate) enum Purpose {
     Latency = 5,
     /// Costs that are not known; the name of the cost follows that of the node.
     Unknown = 6,
+    /// Scans of an application that answers; the name is that of its station.
+    Scan = 7,
     /// Times at which the files of a bulk flow become due.
     Files = 8,
     /// Timer jitter of a smoother.

@@ -17,7 +17,7 @@ fn ping(pause: Duration, timeout: Duration, after: Duration) -> Plant {
     let mut plant = two_stations(&Stack::Zero);
     let flow = &mut plant.flows[0];
     flow.traffic = Traffic::Adaptive { pause, timeout };
-    flow.reply = Some(Reply { payload: Bytes::new(60), after });
+    flow.reply = Some(Reply::new(Bytes::new(60), after));
     plant
 }
 

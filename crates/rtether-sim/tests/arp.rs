@@ -144,7 +144,7 @@ fn requests_and_replies_take_their_time_in_stacks() {
 #[test]
 fn the_listener_knows_who_asked() {
     let mut plant = two_stations(&Stack::Zero);
-    plant.flows[0].reply = Some(Reply { payload: Bytes::new(60), after: Duration::ZERO });
+    plant.flows[0].reply = Some(Reply::new(Bytes::new(60), Duration::ZERO));
     let [a, b] = [plant.flows[0].talker, plant.flows[0].listeners[0]];
     plant.resolve(a, ARP);
     plant.resolve(b, ARP);

@@ -180,8 +180,7 @@ fn flow(kind: Kind, dice: &mut Dice, position: u64, [from, to]: [NodeId; 2]) -> 
     };
     let payload = size(dice);
     let replies = kind == Kind::Replies && (is_first || dice.chance(40));
-    let reply = replies
-        .then(|| Reply { payload: size(dice), after: Duration::from_us(dice.pick(&[0, 0, 100])) });
+    let reply = replies.then(|| Reply::new(size(dice), Duration::from_us(dice.pick(&[0, 0, 100]))));
     Flow {
         payload,
         traffic: Traffic::periodic(period, phase),

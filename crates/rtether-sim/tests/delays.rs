@@ -104,7 +104,7 @@ fn one_server_serves_both_directions_in_order() {
 #[test]
 fn a_reply_comes_back_to_its_talker() {
     let mut plant = two_stations(&Stack::Zero);
-    plant.flows[0].reply = Some(Reply { payload: Bytes::new(60), after: US(7) });
+    plant.flows[0].reply = Some(Reply::new(Bytes::new(60), US(7)));
     plant.flows[0].deadline = Some(US(43));
     let record = plant.run(10);
     let stream = &record.streams[0];

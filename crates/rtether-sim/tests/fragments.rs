@@ -136,7 +136,7 @@ fn a_task_has_a_datagram_whole() {
 #[test]
 fn an_answer_is_fragmented_too() {
     let mut plant = datagrams(&Stack::Zero, 100);
-    plant.flows[0].reply = Some(Reply { payload: Bytes::new(3_000), after: Duration::from_us(50) });
+    plant.flows[0].reply = Some(Reply::new(Bytes::new(3_000), Duration::from_us(50)));
     plant.flows[0].deadline = Some(Duration::from_us(400));
     let record = plant.run(1_000);
     let request = 2 * (146 + 8) * OCTET;
@@ -148,7 +148,7 @@ fn an_answer_is_fragmented_too() {
     assert_eq!((stream.missed, stream.payload_bytes), (100, 300_000));
     // A fragmented request with a short answer.
     plant.flows[0].payload = Bytes::new(3_000);
-    plant.flows[0].reply = Some(Reply { payload: Bytes::new(100), after: Duration::ZERO });
+    plant.flows[0].reply = Some(Reply::new(Bytes::new(100), Duration::ZERO));
     assert_eq!(latency(&plant.run(1_000)), NS(request + answer));
 }
 

@@ -141,7 +141,7 @@ fn cut_through_multicast_and_replies() {
     group.tag = tag(5, 0);
     let poll = plant.flow(periodic("poll", s[2], s[1]));
     poll.listeners.push(s[4]);
-    poll.reply = Some(Reply { payload: Bytes::new(200), after: Duration::from_us(50) });
+    poll.reply = Some(Reply::new(Bytes::new(200), Duration::from_us(50)));
     plant.flow(periodic("noise", s[4], s[0])).traffic =
         Traffic::Poisson { mean_interval: Duration::from_us(300) };
     insta::assert_snapshot!(table(&plant));

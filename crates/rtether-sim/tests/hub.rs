@@ -68,7 +68,7 @@ fn a_switch_costs_one_more_frame_time_than_a_hub() {
         let middle =
             if is_hub { plant.hub(100, Duration::ZERO) } else { plant.switch(plain_switch()) };
         let ends = stations(&mut plant, middle, 2, 100);
-        let reply = Some(Reply { payload: Bytes::new(60), after: Duration::ZERO });
+        let reply = Some(Reply::new(Bytes::new(60), Duration::ZERO));
         plant.flow(Flow { reply, ..periodic("a", ends[0], ends[1]) });
         let record = run(&plant, &CONFIG, Duration::from_ms(50));
         record.streams[0].latency.mean().unwrap() / 2
@@ -263,10 +263,9 @@ pub(crate) fn random_plant(number: u64) -> (Plant, Duration) {
             payload: Bytes::new(dice.pick(&[1, 60, 700, 1_472])),
             traffic: Traffic::Poisson { mean_interval: Duration::from_us(dice.time(300, 5_000)) },
             stop: Some(length),
-            reply: dice.chance(40).then(|| Reply {
-                payload: Bytes::new(dice.between(1, 1_472)),
-                after: Duration::ZERO,
-            }),
+            reply: dice
+                .chance(40)
+                .then(|| Reply::new(Bytes::new(dice.between(1, 1_472)), Duration::ZERO)),
             ..flow
         });
     }

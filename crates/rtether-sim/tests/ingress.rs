@@ -146,7 +146,7 @@ fn a_mark_of_dscp_goes_on_and_ends_with_the_packet() {
     change(&mut plant, first).ports[0].ingress = Some(vec![remark]);
     let flow = plant.flow(periodic("udp", stations[0], far));
     flow.dscp = 46;
-    flow.reply = Some(Reply { payload: Bytes::new(60), after: Duration::ZERO });
+    flow.reply = Some(Reply::new(Bytes::new(60), Duration::ZERO));
     let flow = plant.flow(periodic("raw", stations[0], far));
     flow.encapsulation = Encapsulation::Raw;
     flow.dscp = 46;

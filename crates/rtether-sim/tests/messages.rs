@@ -24,7 +24,7 @@ fn messages(period: Duration, after: Option<Duration>) -> Plant {
     flow.payload = Bytes::new(100);
     flow.connection = Some(TcpParameters::default());
     flow.traffic = Traffic::periodic(period, Phase::Fixed(Duration::ZERO));
-    flow.reply = after.map(|after| Reply { payload: Bytes::new(100), after });
+    flow.reply = after.map(|after| Reply::new(Bytes::new(100), after));
     plant
 }
 

@@ -49,7 +49,7 @@ fn the_stack_is_passed_twice_and_no_port() {
         let spent = |segment: Segment| record.streams[0].segments_ps[segment.index()];
         assert_eq!(spent(Segment::TalkerStack), i128::from(US(200).as_ps()));
         assert_eq!(spent(Segment::ReceiveStack), i128::from(US(300).as_ps()));
-        plant.flows[0].reply = Some(Reply { payload: Bytes::new(60), after: US(5) });
+        plant.flows[0].reply = Some(Reply::new(Bytes::new(60), US(5)));
         assert_eq!(most(&plant.run(10)), [US(105)]);
     }
 }
@@ -59,7 +59,7 @@ fn a_stack_that_takes_no_time_takes_none() {
     let (mut plant, _) = alone(&Stack::Zero);
     assert_eq!(most(&plant.run(10)), [Duration::ZERO]);
     // Released at the answer, each of the requests that fit 10 ms with a pause of 1 us.
-    plant.flows[0].reply = Some(Reply { payload: Bytes::new(60), after: Duration::ZERO });
+    plant.flows[0].reply = Some(Reply::new(Bytes::new(60), Duration::ZERO));
     plant.flows[0].traffic = Traffic::Adaptive { pause: US(1), timeout: US(1_000) };
     let record = plant.run(10);
     assert_eq!((most(&record), record.streams[0].delivered), (vec![Duration::ZERO], 10_000));

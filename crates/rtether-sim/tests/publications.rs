@@ -73,7 +73,7 @@ fn a_round_trip_is_both_ways_and_the_application() {
     for version in VERSIONS {
         let mut plant = issues_in(version, true);
         let after = Duration::from_us(37);
-        plant.flows[0].reply = Some(Reply { payload: Bytes::new(64), after });
+        plant.flows[0].reply = Some(Reply::new(Bytes::new(64), after));
         let record = plant.run(1_000);
         let stream = &record.streams[0];
         let way = |payload| two_links(version, payload, true);

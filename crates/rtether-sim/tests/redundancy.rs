@@ -130,7 +130,7 @@ fn answers_groups_and_messages_pass_both_networks() {
     // By hand: a stack of 10 us takes the first copy only.
     let stack = Stack::IpRate { service: US(10) };
     let mut plant = two_networks(&stack, Redundancy::Prp);
-    plant.flows[0].reply = Some(Reply { payload: Bytes::new(60), after: US(5) });
+    plant.flows[0].reply = Some(Reply::new(Bytes::new(60), US(5)));
     plant.network.links[0].errors_per_billion = 1_000_000_000;
     let record = plant.run(10);
     let stream = &record.streams[0];

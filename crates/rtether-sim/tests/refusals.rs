@@ -55,7 +55,7 @@ fn times_of_zero_are_refused() {
         reason(|flow| {
             let pause = Duration::ZERO;
             flow.traffic = Traffic::Adaptive { pause, timeout };
-            flow.reply = Some(Reply { payload: Bytes::new(60), after: Duration::ZERO });
+            flow.reply = Some(Reply::new(Bytes::new(60), Duration::ZERO));
         })
     };
     assert_eq!(adaptive(zero), refused("the timeout of its requests is zero"));

@@ -76,7 +76,7 @@ fn streams_of_one_pair_of_stations_part() {
 fn answers_take_the_route_back() {
     let mut plant = ring();
     plant.flows[0].routes = vec![long_way()];
-    plant.flows[0].reply = Some(Reply { payload: Bytes::new(60), after: Duration::ZERO });
+    plant.flows[0].reply = Some(Reply::new(Bytes::new(60), Duration::ZERO));
     let record = plant.run(10);
     assert_eq!(record.streams[0].latency.max, FRAME * 10);
     assert_eq!([sent(&record, at(0, 0)), sent(&record, at(1, 0))], [0; 2]);
@@ -160,7 +160,7 @@ fn a_vlan_leads_where_the_shortest_path_leaves_it() {
     }
     plant.vlan(NodeId(0), 0, trunk(vec![vid(20)]));
     plant.flows[0].tag = tag(0, 10);
-    plant.flows[0].reply = Some(Reply { payload: Bytes::new(60), after: Duration::ZERO });
+    plant.flows[0].reply = Some(Reply::new(Bytes::new(60), Duration::ZERO));
     let mut other = periodic("other", NodeId(6), NodeId(7));
     other.tag = tag(0, 20);
     plant.flow(other);

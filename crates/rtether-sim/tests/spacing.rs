@@ -106,7 +106,7 @@ fn gaps_that_cannot_be_kept_are_refused() {
     let back = Some("its listeners send frames back, and a gap is for one way");
     assert_eq!(refused(|_| {}), None);
     let reply = |plant: &mut Plant| {
-        plant.flows[0].reply = Some(Reply { payload: Bytes::new(1), after: Duration::ZERO });
+        plant.flows[0].reply = Some(Reply::new(Bytes::new(1), Duration::ZERO));
     };
     assert_eq!(refused(reply), back);
     let zero = |plant: &mut Plant| plant.flows[0].gap = Some(Duration::ZERO);

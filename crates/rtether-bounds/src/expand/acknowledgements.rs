@@ -49,7 +49,8 @@ impl Walker<'_> {
                 let end = back?;
                 Some(Back {
                     end,
-                    after: reply.after.as_ps(),
+                    after: reply.longest().as_ps(),
+                    scan: (reply.longest() - reply.after).as_ps(),
                     returns: self.acknowledge(tcp, &forth, end, pattern(true))?,
                 })
             }

@@ -3,6 +3,7 @@
 use rtether_model::endnode::Layer;
 use rtether_model::flow::{Flow, Traffic};
 use rtether_model::network::{EndStation, NodeId, PortId};
+use rtether_model::quantity::Duration;
 
 use super::link::transmission;
 use super::mechanism::is_exchange;
@@ -149,8 +150,13 @@ pub(super) fn answer_limit(flow: &Flow, limit: Option<Limit>) -> Option<Limit> {
     if flow.connection.is_some() || flow.is_published() || flow.is_fragmented() {
         return None;
     }
-    let delay =
-        if let Traffic::Bulk(bulk) = &flow.traffic { bulk.tcp.ack_delay.as_ps() } else { 0 };
+    let delay = match (&flow.traffic, flow.reply) {
+        (Traffic::Bulk(bulk), _) => bulk.tcp.ack_delay,
+        // Answers of one scan leave together.
+        (_, Some(reply)) => reply.longest() - reply.after,
+        (_, None) => Duration::ZERO,
+    };
+    let delay = delay.as_ps();
     // The smallest packet may have the largest answer.
     Some(Limit { charge: [limit.charge[0]; 2], delay: add(limit.delay, delay), ..limit })
 }

@@ -18,6 +18,7 @@ use std::net::Ipv4Addr;
 use rtether_model::network::{Pcp, Vid};
 use rtether_model::quantity::{Duration, Instant};
 use rtether_sim::release::Releases;
+use rtether_sim::thinking::Thinking;
 
 use crate::filter::TAG_PRIORITY;
 use crate::link::{MacAddress, UdpOptions};
@@ -124,8 +125,8 @@ pub struct Answer {
     pub peer: Peer,
     /// Payload size, in octets.
     pub payload: usize,
-    /// Time taken by the application.
-    pub after: Duration,
+    /// Time that the application takes.
+    pub thinking: Thinking,
     /// Marks of packets.
     pub tagging: Tagging,
 }

@@ -15,6 +15,7 @@ use rtether_rtps::typed::{Publication, PublishError, Subscription};
 use rtether_rtps::types::Octets;
 use rtether_rtps::writer::WriteError;
 use rtether_sim::release::Releases;
+use rtether_sim::thinking::Thinking;
 use rtether_sim::topic::{answers, policies};
 
 use super::mark::Mark;
@@ -67,7 +68,7 @@ pub struct Subscribed {
     /// Its policies.
     pub policy: Policy,
     /// Size of the answer in octets, and how long the application takes for it; `None` for none.
-    pub answer: Option<(usize, Duration)>,
+    pub answer: Option<(usize, Thinking)>,
 }
 
 /// All of them.
@@ -259,8 +260,8 @@ impl TopicHost {
                 let stream = &self.streams[index];
                 match stream.duty.answer {
                     None => record(&mut self.log, stream.duty.stream, mark, now),
-                    Some((_, after)) if after > Duration::ZERO => {
-                        self.plan(now + after, index, mark);
+                    Some((_, thinking)) if !thinking.is_nothing() => {
+                        self.plan(now + thinking.takes(now), index, mark);
                     }
                     Some(_) => self.answer_or_wait(index, mark)?,
                 }

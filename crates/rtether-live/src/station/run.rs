@@ -360,12 +360,12 @@ impl Station {
         let request = Request { number: mark.number, released_at: mark.released_at, receive };
         match duty.answer {
             None => self.record(duty.stream, mark, now, receive),
-            Some(answer) if answer.after == Duration::ZERO => self.answer(index, request)?,
+            Some(answer) if answer.thinking.is_nothing() => self.answer(index, request)?,
             // Limits the memory that a flood of requests can take.
             Some(_) if self.timers.len() >= RECORDS_MAX => self.log.oddities.unsent += 1,
             Some(answer) => {
                 let due = Due::Answer(index, request);
-                self.timers.push(Reverse((now + answer.after, due)));
+                self.timers.push(Reverse((now + answer.thinking.takes(now), due)));
             }
         }
         Ok(())

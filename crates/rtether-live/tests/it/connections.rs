@@ -13,6 +13,7 @@ use rtether_live::station::tcp::{
 use rtether_live::station::{Log, Tagging};
 use rtether_model::flow::{Phase, Traffic};
 use rtether_model::quantity::{Duration, Instant};
+use rtether_sim::thinking::Thinking;
 
 use crate::bed::inside;
 use crate::station::{PEER, releases};
@@ -69,7 +70,7 @@ fn server(wire: &Wire) -> Server {
     let incoming = TcpIncoming {
         stream: STREAM,
         message: Some(SIZE),
-        answer: Some((SIZE, Duration::ZERO)),
+        answer: Some((SIZE, Thinking::default())),
         tagging: Tagging::default(),
         window: None,
     };

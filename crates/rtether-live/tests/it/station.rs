@@ -14,6 +14,7 @@ use rtether_model::flow::{Flow, Traffic};
 use rtether_model::network::NodeId;
 use rtether_model::quantity::{Bytes, Duration, Instant};
 use rtether_sim::release::Releases;
+use rtether_sim::thinking::Thinking;
 
 use crate::bed::inside;
 use crate::wire::{DEVICE, FAR, NEAR, Wire, patient};
@@ -140,7 +141,12 @@ fn a_station_that_cannot_keep_up_receives_and_ends_in_time() {
 fn a_delayed_answer_tells_what_receiving_its_request_took() {
     let Some(wire) = Wire::new() else { return };
     let after = Duration::from_ms(5);
-    let answer = Answer { peer: PEER, payload: PAYLOAD, after, tagging: Tagging::default() };
+    let answer = Answer {
+        peer: PEER,
+        payload: PAYLOAD,
+        thinking: Thinking::after(after),
+        tagging: Tagging::default(),
+    };
     let (log, _, round_trips) = run(
         &wire,
         || duties(None, Some(answer), Duration::from_secs(60)),

@@ -265,7 +265,7 @@ mod tests {
         };
         let mut asked = flow(2, &[3], 2);
         asked.encapsulation = Encapsulation::Udp;
-        asked.reply = Some(crate::flow::Reply { payload: Bytes::new(10), after: Duration::ZERO });
+        asked.reply = Some(crate::flow::Reply::new(Bytes::new(10), Duration::ZERO));
         let flows = vec![flow(1, &[2, 3], 100), flow(2, &[1], 30), asked];
         let members: Vec<Member> = (1..=3)
             .map(|node| Member { node: NodeId(node), largest: [Bytes::ZERO, Bytes::new(118)] })

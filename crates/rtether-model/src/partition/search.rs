@@ -131,7 +131,7 @@ impl<'a> Plant<'a> {
             is_known: true,
         };
         for (flow, ways) in flows.iter().zip(ways) {
-            let thinking = flow.reply.map_or(Duration::ZERO, |reply| reply.after);
+            let thinking = flow.reply.map_or(Duration::ZERO, |reply| reply.longest());
             let times = ways.iter().map(|way| {
                 let after = way.iter().flatten().map(|hop| plant.after(hop));
                 after.sum::<Duration>() + thinking

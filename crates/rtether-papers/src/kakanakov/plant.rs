@@ -89,7 +89,7 @@ pub(crate) fn cell(
     let request = common::flow("request", (pc, board_node), protocol.form(), traffic);
     let mut flows = vec![Flow {
         start: SETTLED,
-        reply: Some(Reply { payload: protocol.answer(), after: Duration::ZERO }),
+        reply: Some(Reply::new(protocol.answer(), Duration::ZERO)),
         ..request
     }];
     if scenario == Scenario::Direct {

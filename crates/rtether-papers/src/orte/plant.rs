@@ -68,7 +68,7 @@ pub(crate) fn simulate(
     for flow in &mut scenario.flows {
         flow.encapsulation = RTPS;
         flow.payload = payload;
-        flow.reply = Some(Reply { payload, after: Duration::ZERO });
+        flow.reply = Some(Reply::new(payload, Duration::ZERO));
         flow.traffic = Traffic::Adaptive { pause: repetition, timeout: TIMEOUT };
         flow.deadline = None;
     }

@@ -1,6 +1,6 @@
 //! Flows: talker, listeners, protocol.
 
-use rtether_model::flow::{Delivery, Flow, Ports, Reply, Tag, TcpParameters, Traffic};
+use rtether_model::flow::{Delivery, Flow, Ports, Reply, Scan, Tag, TcpParameters, Traffic};
 use rtether_model::network::{NodeId, Stack, Vid};
 use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::wire::{Encapsulation, RtpsVersion};
@@ -9,11 +9,11 @@ use super::bulk;
 use super::links::head;
 use super::routes::{Ends, routes};
 use super::tags::{pcp, vid};
-use super::traffic::{self, BULK_ONLY};
+use super::traffic::{self, BULK_ONLY, phase};
 use super::{Plant, check_name, unseen};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Span, quote};
-use crate::keys::table::{DELIVERY, FLOW, KIND, OVER, REPLY, Release};
+use crate::keys::table::{DELIVERY, FLOW, KIND, OVER, REPLY, Release, SCAN_PHASE};
 use crate::plan::RunPlan;
 use crate::reader::{At, Fields, Reader};
 use crate::tree::{Data, Value};
@@ -428,10 +428,16 @@ fn reply(reader: &mut Reader<'_>, fields: &Fields<'_>, over: Encapsulation) -> O
     reader.require(&inner, "size");
     let size = reader.size(&inner, "size");
     let after = reader.time(&inner, "after");
+    let period = reader.positive_time(&inner, "scan");
+    let phase = phase(reader, &inner, &SCAN_PHASE);
+    if !inner.has("scan") {
+        reader.misplaced(&inner, &[SCAN_PHASE.key], "an answer without `scan`");
+    }
     let size = size?;
     Some(Reply {
         payload: check_payload(reader, "size", size.value, size.span, over)?,
         after: after.map_or(Duration::ZERO, |time| time.value),
+        scan: period.map(|period| Scan { period: period.value, phase }),
     })
 }
 

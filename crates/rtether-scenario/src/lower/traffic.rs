@@ -8,6 +8,7 @@ use super::bulk::bulk;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, quote};
 use crate::help::Help;
+use crate::keys::Words;
 use crate::keys::table::{KIND, PHASE, Release};
 use crate::plan::RunPlan;
 use crate::reader::{At, Fields, Reader, bits_per_second};
@@ -148,12 +149,7 @@ fn how_often(reader: &mut Reader<'_>, fields: &Fields<'_>, time_key: &str) -> Op
 fn periodic(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Traffic> {
     let period = how_often(reader, fields, "period");
     let jitter = reader.time(fields, "jitter");
-    let phase = reader.scalar(fields, PHASE.key).map(|phase| phase.value);
-    let phase = phase.map_or(Some(PHASE.default()), |text| PHASE.means(text));
-    let phase = phase.unwrap_or_else(|| {
-        let time = reader.time(fields, PHASE.key);
-        Phase::Fixed(time.map_or(Duration::ZERO, |time| time.value))
-    });
+    let phase = phase(reader, fields, &PHASE);
     let period = period?.value;
     if let Some(jitter) = jitter.filter(|jitter| jitter.value >= period) {
         let found = jitter.value.to_string();
@@ -165,6 +161,16 @@ fn periodic(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Traffic> {
         period,
         phase,
         release_jitter: jitter.map_or(Duration::ZERO, |jitter| jitter.value),
+    })
+}
+
+/// Reads a phase: a word for it, or a time.
+pub(super) fn phase(reader: &mut Reader<'_>, fields: &Fields<'_>, words: &Words<Phase>) -> Phase {
+    let phase = reader.scalar(fields, words.key).map(|phase| phase.value);
+    let phase = phase.map_or(Some(words.default()), |text| words.means(text));
+    phase.unwrap_or_else(|| {
+        let time = reader.time(fields, words.key);
+        Phase::Fixed(time.map_or(Duration::ZERO, |time| time.value))
     })
 }
 

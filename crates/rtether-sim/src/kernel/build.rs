@@ -12,7 +12,7 @@ mod unknown;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use rtether_model::flow::Flow;
+use rtether_model::flow::{Flow, Reply};
 use rtether_model::network::{Network, NodeId, NodeKind, PortId};
 use rtether_model::quantity::{BitRate, Bytes};
 use rtether_model::route::Routing;
@@ -33,6 +33,7 @@ use crate::shared::Shared;
 use crate::station::Station;
 use crate::stats::StreamStats;
 use crate::switch::SwitchState;
+use crate::thinking::Thinking;
 use media::build_media;
 use ports::build_ports;
 use tables::{add_streams, build_switches, static_addresses};
@@ -200,7 +201,7 @@ impl Simulation {
         let fragmented = self.add_fragmented(flow)?;
         let size = octets(flow.payload)?;
         let answer = match flow.reply {
-            Some(reply) => Some((reply, octets(reply.payload)?)),
+            Some(reply) => Some((self.thinking(flow), octets(reply.payload)?)),
             None => None,
         };
         for listener in &flow.listeners {
@@ -225,6 +226,14 @@ impl Simulation {
         let state = FlowState::new(flow, self.config.seed, parts);
         self.flows.push(state);
         Ok(())
+    }
+
+    /// Returns how long each listener takes to answer.
+    pub(super) fn thinking(&self, flow: &Flow) -> Vec<Thinking> {
+        let (network, seed) = (&self.network, self.config.seed);
+        let of = |reply: &Reply, node: NodeId| Thinking::new(reply, &network.node(node).name, seed);
+        let reply = flow.reply.iter();
+        reply.flat_map(|reply| flow.listeners.iter().map(move |node| of(reply, *node))).collect()
     }
 
     /// Adds the fragmentation state of a flow whose datagrams do not fit a frame; returns its

@@ -23,6 +23,7 @@ use super::naming::{kind, named};
 use super::series::Series;
 use super::{AnswerOf, Habit, Listener, Party, Publications, Reader, Role, Topic};
 use crate::packet::NONE;
+use crate::thinking::Thinking;
 use crate::topic::{self, policies};
 use crate::trace::frame;
 
@@ -38,6 +39,17 @@ pub(crate) struct Plant<'a> {
     pub(crate) network: &'a Network,
     /// Nodes of the stations.
     pub(crate) nodes: &'a [NodeId],
+    /// Of what is drawn.
+    pub(crate) seed: u64,
+}
+
+impl Plant<'_> {
+    /// Returns how long a station takes to answer.
+    fn thinking(&self, flow: &Flow, station: u32) -> Thinking {
+        let name = &self.network.node(self.nodes[station as usize]).name;
+        let own = flow.reply.map(|reply| Thinking::new(&reply, name, self.seed));
+        own.unwrap_or_default()
+    }
 }
 
 /// Port of the application of a station in RTPS 1.0, the first that is free for any use.
@@ -196,12 +208,11 @@ impl Publications {
             let own = self.party(plant, station, (index, version));
             let mut listener = self.add_listener([party, own], (position, place), flow)?;
             listener.stream = first_stream + place;
+            listener.thinking = plant.thinking(flow, station);
             all.push(listener);
         }
         let answer = match flow.reply {
-            Some(reply) => {
-                Some(AnswerOf { payload: payload(reply.payload)?, after: reply.after.as_ps() })
-            }
+            Some(reply) => Some(AnswerOf { payload: payload(reply.payload)? }),
             None => None,
         };
         self.topics.push(Topic {
@@ -300,6 +311,7 @@ impl Publications {
             samples: Series::default(),
             habit: Habit::default(),
             taken: 0,
+            thinking: Thinking::default(),
             back,
             answers: Series::default(),
         })

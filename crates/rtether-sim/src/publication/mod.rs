@@ -48,6 +48,7 @@ use crate::agenda::{Agenda, NEVER};
 use crate::datagram::Message;
 use crate::message::Released;
 use crate::packet::{DISCOVERY_FROM, NONE};
+use crate::thinking::Thinking;
 
 /// All RTPS participants and topics.
 #[derive(Default)]
@@ -162,7 +163,6 @@ struct Topic {
 /// The answers of the listeners.
 struct AnswerOf {
     payload: Vec<u8>,
-    after: i64,
 }
 
 /// One listener of a topic.
@@ -174,6 +174,8 @@ struct Listener {
     habit: Habit,
     /// Samples that its application has taken.
     taken: u64,
+    /// How long it takes to answer.
+    thinking: Thinking,
     /// The listener's writer of answers, and the talker's reader for them.
     back: Option<(WriterId, ReaderId)>,
     answers: Series,

@@ -3,7 +3,7 @@
 use core::net::IpAddr;
 
 use rtether_model::network::NodeId;
-use rtether_model::quantity::Duration;
+use rtether_model::quantity::{Duration, Instant};
 use rtether_rtps::engine::NewSample;
 use rtether_rtps::guid::GuidPrefix;
 use rtether_rtps::locator::{Locator, Origin};
@@ -170,7 +170,8 @@ impl Publications {
                         Some(_) => [station, topic.talker],
                     },
                     released,
-                    answer: answer.map(|answer| (station, answer.after)),
+                    answer: answer
+                        .map(|_| (station, listener.thinking.takes(Instant::from_ps(now)).as_ps())),
                 });
             }
         }

@@ -89,10 +89,7 @@ fn flow(dice: &mut Dice, name: &str, template: &Flow) -> Flow {
         payload: payload(dice),
         tag: dice.chance(50).then(|| Tag { pcp: pcp(dice), vid: vid(dice.pick(&[0, 10, 20])) }),
         stop: template.stop,
-        reply: Some(Reply {
-            payload: payload(dice),
-            after: Duration::from_us(dice.pick(&[0, 0, 20, 900])),
-        }),
+        reply: Some(Reply::new(payload(dice), Duration::from_us(dice.pick(&[0, 0, 20, 900])))),
         deadline: template.deadline,
         ..periodic(name, template.talker, template.listeners[0])
     };

@@ -64,10 +64,8 @@ fn flow(dice: &mut Dice, name: &str, stations: &[NodeId], has_bulk: bool, drains
         dscp: dice.pick(&[0, 0, 46]),
         start: Duration::from_ns(dice.pick(&[0, 0, 1_000_000])),
         stop: Some(Duration::from_us(dice.time(1_500, 5_000))),
-        reply: (!is_bulk && dice.chance(25)).then(|| Reply {
-            payload: payload(dice),
-            after: Duration::from_ns(dice.pick(&[0, 0, 20_000])),
-        }),
+        reply: (!is_bulk && dice.chance(25))
+            .then(|| Reply::new(payload(dice), Duration::from_ns(dice.pick(&[0, 0, 20_000])))),
         deadline,
         traffic,
         ..periodic(name, talker, stations[0])

@@ -125,8 +125,7 @@ fn an_answer_waits_behind_what_its_stack_serves() {
     for station in [a, b, c] {
         plant.join(switch, station, 100);
     }
-    plant.flow(periodic("asked", a, b)).reply =
-        Some(Reply { payload: Bytes::new(60), after: Duration::ZERO });
+    plant.flow(periodic("asked", a, b)).reply = Some(Reply::new(Bytes::new(60), Duration::ZERO));
     plant.flow(periodic("data", c, b));
     let mut seen = follow_all(&plant);
     let mut simulation = plant.simulation(1);

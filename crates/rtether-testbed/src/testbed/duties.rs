@@ -7,11 +7,12 @@ use rtether_live::link::MacAddress;
 use rtether_live::station::published::{Policy, Published, Subscribed, Topics};
 use rtether_live::station::tcp::{TcpIncoming, TcpOutgoing, TcpTraffic};
 use rtether_live::station::{Answer, Carrier, Duties, Incoming, Outgoing, Peer, Tagging};
-use rtether_model::flow::{Delivery, Flow, Traffic};
+use rtether_model::flow::{Delivery, Flow, Reply, Traffic};
 use rtether_model::network::NodeId;
 use rtether_model::quantity::{Bytes, Duration, Instant};
 use rtether_model::wire::Encapsulation;
 use rtether_sim::release::Releases;
+use rtether_sim::thinking::Thinking;
 
 use super::{Backend, DEVICE, Options, Plan};
 use rtether::scenario::Scenario;
@@ -55,10 +56,10 @@ pub(super) fn duties(
     let mut stream = 0u16;
     for (number, flow) in (0u8..=255).cycle().zip(&scenario.flows) {
         match flow.encapsulation {
-            Encapsulation::Tcp => add_tcp(&mut duties, plan, options, flow, stream),
+            Encapsulation::Tcp => add_tcp(&mut duties, (scenario, plan, options), flow, stream),
             Encapsulation::Rtps { is_reliable, .. } => {
                 let policy = Policy { is_reliable, dscp: flow.dscp };
-                add_topic(&mut duties, options, flow, stream, policy);
+                add_topic(&mut duties, (scenario, options), flow, stream, policy);
             }
             Encapsulation::Udp
             | Encapsulation::Icmp
@@ -66,7 +67,9 @@ pub(super) fn duties(
             | Encapsulation::Goose
             | Encapsulation::SampledValues
             | Encapsulation::Profinet
-            | Encapsulation::Arp => add(&mut duties, plan, options, flow, stream, number),
+            | Encapsulation::Arp => {
+                add(&mut duties, (scenario, plan, options), flow, stream, number);
+            }
         }
         stream += u16::try_from(flow.listeners.len()).unwrap_or(0);
     }
@@ -75,8 +78,7 @@ pub(super) fn duties(
 
 fn add(
     duties: &mut BTreeMap<NodeId, HostDuties>,
-    plan: &Plan,
-    options: &Options,
+    (scenario, plan, options): (&Scenario, &Plan, &Options),
     flow: &Flow,
     first: u16,
     number: u8,
@@ -114,7 +116,7 @@ fn add(
         let answer = answer.map(|(reply, peer)| Answer {
             peer,
             payload: octets(reply.payload),
-            after: reply.after,
+            thinking: thinking(scenario, options, &reply, *node),
             tagging,
         });
         if let Some(own) = duties.get_mut(node) {
@@ -164,11 +166,15 @@ fn octets(payload: Bytes) -> usize {
     usize::try_from(payload.get()).unwrap_or_default()
 }
 
+/// Returns how long a listener takes to answer, as in the simulation.
+fn thinking(scenario: &Scenario, options: &Options, reply: &Reply, listener: NodeId) -> Thinking {
+    Thinking::new(reply, &scenario.network.node(listener).name, options.seed)
+}
+
 /// Adds the streams of a TCP flow.
 fn add_tcp(
     duties: &mut BTreeMap<NodeId, HostDuties>,
-    plan: &Plan,
-    options: &Options,
+    (scenario, plan, options): (&Scenario, &Plan, &Options),
     flow: &Flow,
     first: u16,
 ) {
@@ -176,7 +182,9 @@ fn add_tcp(
         let Some(host) = plan.host(node) else {
             continue;
         };
-        let answer = flow.reply.map(|reply| (octets(reply.payload), reply.after));
+        let answer = flow
+            .reply
+            .map(|reply| (octets(reply.payload), thinking(scenario, options, &reply, node)));
         let tcp =
             if let Traffic::Bulk(bulk) = &flow.traffic { Some(bulk.tcp) } else { flow.connection };
         let window = tcp.map(|tcp| tcp.window);
@@ -231,7 +239,7 @@ fn add_tcp(
 /// Adds the streams of a flow over RTPS.
 fn add_topic(
     duties: &mut BTreeMap<NodeId, HostDuties>,
-    options: &Options,
+    (scenario, options): (&Scenario, &Options),
     flow: &Flow,
     first: u16,
     policy: Policy,
@@ -254,7 +262,9 @@ fn add_topic(
                 place,
                 topic: flow.name.clone(),
                 policy,
-                answer: flow.reply.map(|reply| (octets(reply.payload), reply.after)),
+                answer: flow.reply.map(|reply| {
+                    (octets(reply.payload), thinking(scenario, options, &reply, *node))
+                }),
             });
         }
     }

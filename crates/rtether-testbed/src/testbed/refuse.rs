@@ -199,6 +199,8 @@ fn of_echo(flow: &Flow) -> Option<String> {
         ))
     } else if reply.after > Duration::ZERO {
         Some("which the kernel answers at once; leave out `after`".into())
+    } else if reply.scan.is_some() {
+        Some("which the kernel answers at once; leave out `scan`".into())
     } else if flow.tag.is_some() {
         Some("which the kernel answers without a tag; leave out `pcp` and `vlan`".into())
     } else if flow.delivery == Delivery::Multicast {

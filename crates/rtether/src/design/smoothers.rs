@@ -26,7 +26,9 @@ pub(super) fn smoothers(
         let path = format!("{path}.smoother");
         let values: Vec<_> = PERIODS
             .iter()
-            .map(|period| set(&path, &format!("{{ mode: fixed, classify: udp, period: {period} ms }}")))
+            .map(|period| {
+                set(&path, &format!("{{ mode: fixed, classify: udp, period: {period} ms }}"))
+            })
             .collect();
         let place = (path, "none".to_owned());
         let parameter = Parameter::new(scenario, Freedom::Smoother, place, values);

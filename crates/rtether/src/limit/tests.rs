@@ -43,8 +43,7 @@ fn offers_by_hand() {
     assert!((wire_bps(&burst) - 320_000.0 * 1538.0 / 1460.0).abs() < 1e-3);
     // Answers count as load of the stations that send them.
     let mut asked = flow(periodic(Duration::from_ms(1)));
-    asked.reply =
-        Some(rtether_model::flow::Reply { payload: Bytes::new(18), after: Duration::ZERO });
+    asked.reply = Some(rtether_model::flow::Reply::new(Bytes::new(18), Duration::ZERO));
     let sent = load::offers(&asked);
     assert_eq!(sent.len(), 3);
     assert!((sent[2].1.wire_bps - 84.0 * 8.0 * 1000.0).abs() < 1e-3);

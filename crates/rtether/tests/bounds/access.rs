@@ -63,9 +63,8 @@ fn add_flows(plant: &mut Plant, dice: &mut Dice) {
         let others = plant.stations.iter().filter(|own| **own != talker);
         let others: Vec<NodeId> = others.copied().collect();
         let listener = dice.pick(&others);
-        let reply = dice.chance(20).then(|| Reply {
-            payload: Bytes::new(dice.pick(&[10, 100])),
-            after: Duration::from_us(dice.pick(&[0, 100])),
+        let reply = dice.chance(20).then(|| {
+            Reply::new(Bytes::new(dice.pick(&[10, 100])), Duration::from_us(dice.pick(&[0, 100])))
         });
         // Files and floods are the ordinary frames of schemes with classes.
         let traffic = if dice.chance(40) {

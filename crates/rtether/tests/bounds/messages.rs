@@ -75,10 +75,9 @@ fn connect(dice: &mut Dice, flow: &mut Flow, is_calm: bool) {
     flow.encapsulation = Encapsulation::Tcp;
     flow.delivery = Delivery::Unicast;
     flow.payload = size(dice);
-    flow.reply = dice.chance(50).then(|| Reply {
-        payload: size(dice),
-        after: Duration::from_us(dice.pick(&[0, 0, 10, 333])),
-    });
+    flow.reply = dice
+        .chance(50)
+        .then(|| Reply::new(size(dice), Duration::from_us(dice.pick(&[0, 0, 10, 333]))));
     let us = Duration::from_us;
     flow.connection = Some(TcpParameters {
         segment: Bytes::new(dice.pick(&[536, 1_000, 1_460])),

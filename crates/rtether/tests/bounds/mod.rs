@@ -27,6 +27,7 @@ mod published;
 mod redundant;
 mod resolving;
 mod routed;
+mod scanned;
 mod spaced;
 mod threads;
 mod tightness;

@@ -402,10 +402,10 @@ fn vary(dice: &mut Dice, flow: &mut Flow, period: Duration, publishes: bool) {
         flow.encapsulation = Encapsulation::Raw;
     }
     if dice.chance(25) {
-        flow.reply = Some(Reply {
-            payload: Bytes::new(dice.between(0, 1000)),
-            after: Duration::from_us(dice.pick(&[0, 0, 10, 333])),
-        });
+        flow.reply = Some(Reply::new(
+            Bytes::new(dice.between(0, 1000)),
+            Duration::from_us(dice.pick(&[0, 0, 10, 333])),
+        ));
     }
     flow.traffic = match dice.between(0, 99) {
         0..60 => Traffic::Periodic {

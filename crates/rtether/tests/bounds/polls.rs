@@ -45,10 +45,10 @@ fn ask(dice: &mut Dice, flow: &mut Flow) {
     if matches!(flow.traffic, Traffic::Bulk(_)) {
         return;
     }
-    flow.reply = Some(Reply {
-        payload: Bytes::new(dice.pick(&[0, 40, 100, 100, 400])),
-        after: Duration::from_us(dice.pick(&[0, 0, 0, 10, 100, 333])),
-    });
+    flow.reply = Some(Reply::new(
+        Bytes::new(dice.pick(&[0, 40, 100, 100, 400])),
+        Duration::from_us(dice.pick(&[0, 0, 0, 10, 100, 333])),
+    ));
     let Traffic::Periodic { period, .. } = flow.traffic else {
         return;
     };

@@ -212,8 +212,7 @@ fn polls(dice: &mut Dice, slaves: usize) -> Plant {
         plant.add(plant.stations[0], slave, payload, Duration::from_ms(10));
     }
     for flow in &mut plant.flows {
-        flow.reply =
-            Some(Reply { payload: Bytes::new(dice.between(18, 200)), after: Duration::ZERO });
+        flow.reply = Some(Reply::new(Bytes::new(dice.between(18, 200)), Duration::ZERO));
     }
     plant
 }
@@ -309,9 +308,8 @@ fn conversations(dice: &mut Dice) -> Plant {
             ack_delay: Duration::from_ms(dice.pick(&[1, 40])),
             ..TcpParameters::default()
         });
-        flow.reply = dice.chance(50).then(|| Reply {
-            payload: Bytes::new(dice.between(1, 3_000)),
-            after: Duration::from_us(dice.pick(&[0, 100])),
+        flow.reply = dice.chance(50).then(|| {
+            Reply::new(Bytes::new(dice.between(1, 3_000)), Duration::from_us(dice.pick(&[0, 100])))
         });
     }
     plant

@@ -14,7 +14,7 @@ const CASES: [u64; 2] = [100, 10_000];
 
 impl Plant {
     /// Returns a plant of any variety in which costs of most nodes are not known.
-    fn unknown(number: u64) -> Self {
+    pub(crate) fn unknown(number: u64) -> Self {
         let varieties = [
             Variety::Full,
             Variety::Layered,

@@ -68,7 +68,8 @@ fn a_processor_that_cannot_do_all_is_named() {
 /// what comes.
 #[test]
 fn a_processor_is_no_faster_than_another_design_needs() {
-    let section = "design: { allow: [pcp, queues, layers], cost: { stacks.controller.rate: 1 per 10 % } }";
+    let section =
+        "design: { allow: [pcp, queues, layers], cost: { stacks.controller.rate: 1 per 10 % } }";
     let text = format!("{}{section}\n", read("skeie-flat.yaml"));
     let found = designed(&text, Question { trials: Some(500), ..Question::default() });
     is_sound(&text, &found);

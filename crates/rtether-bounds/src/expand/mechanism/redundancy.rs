@@ -91,10 +91,10 @@ impl Walker<'_> {
 
     /// Adds the ends of one copy: its own or, if it is answered, those of the copies of its answer.
     fn follow_copy(&mut self, flow: &Flow, listener: NodeId, token: &Token, ends: &mut Ends) {
-        let Some(after) = self.answers_after(flow) else {
+        let Some(thinking) = self.thinking(flow) else {
             return ends.push(token.end());
         };
-        match self.answers(flow, listener, token, after) {
+        match self.answers(flow, listener, token, thinking) {
             Err(reason) => ends.push(Err(reason)),
             Ok(back) => ends.extend(back.iter().map(|(_, token)| token.end())),
         }

@@ -17,6 +17,7 @@ use std::time::Duration as Span;
 use rtether_model::flow::Bulk;
 use rtether_model::quantity::{Duration, Instant};
 use rtether_sim::release::Releases;
+use rtether_sim::thinking::Thinking;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::{Peer, Tagging};
@@ -80,7 +81,7 @@ pub struct TcpIncoming {
     /// Message size, in octets; `None` for files.
     pub message: Option<usize>,
     /// Size of the answer to a message, in octets, and the time it takes; `None` for no answer.
-    pub answer: Option<(usize, Duration)>,
+    pub answer: Option<(usize, Thinking)>,
     /// Marks of the packets sent back.
     pub tagging: Tagging,
     /// Octets that the sender may have under way, at least a segment; `None` for the kernel's

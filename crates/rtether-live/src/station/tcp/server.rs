@@ -200,8 +200,8 @@ impl Shared<'_> {
             let Some(mark) = Mark::read(&message).filter(|mark| mark.stream == own.stream) else {
                 return Err(io::ErrorKind::InvalidData.into());
             };
-            if let Some((_, after)) = own.answer {
-                self.run.sleep_until(now + after);
+            if let Some((_, thinking)) = own.answer {
+                self.run.sleep_until(now + thinking.takes(now));
                 let mark = Mark { is_answer: true, ..mark };
                 mark.write(&mut answer);
                 if !self.put(&mut stream, &answer)? {

@@ -64,6 +64,12 @@ pub(crate) static PHASE: Words<Phase> = Words::new(
     &[("random", Phase::Random), ("synchronized", Phase::Fixed(Duration::ZERO))],
 );
 
+/// Times of the first scan with a name.
+pub(crate) static SCAN_PHASE: Words<Phase> = Words::new(
+    "scan_phase",
+    &[("random", Phase::Random), ("synchronized", Phase::Fixed(Duration::ZERO))],
+);
+
 pub(crate) static FLOW: Section = Section {
     name: "flow",
     noun: "a flow",
@@ -274,6 +280,20 @@ pub(crate) static REPLY: Section = Section {
     keys: &[
         key("size", SIZE, Required, "60 B", "Octets of the answer."),
         key("after", TIME, Default("0 us"), "100 us", "Time the listener's application takes."),
+        key(
+            "scan",
+            TIME,
+            Optional,
+            "10 ms",
+            "Scan cycle of the listener's application, as of a programmable controller: the answer leaves at the first scan after that time, up to one cycle later. None if not given.",
+        ),
+        key(
+            SCAN_PHASE.key,
+            Kind::Any(&[Kind::Word(&SCAN_PHASE), TIME]),
+            Default(SCAN_PHASE.first()),
+            "2 ms",
+            "Time of the first scan; if random, drawn from the seed, and the same for all answers of the listener.",
+        ),
     ],
 };
 

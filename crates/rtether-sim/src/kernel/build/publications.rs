@@ -18,7 +18,7 @@ impl Simulation {
         }
         let nodes: Vec<NodeId> = self.station_nodes().collect();
         self.publications = Publications::new(nodes.len());
-        let plant = Plant { network: &self.network, nodes: &nodes };
+        let plant = Plant { network: &self.network, nodes: &nodes, seed: self.config.seed };
         for (index, flow) in (0u32..).zip(flows) {
             if !flow.is_published() {
                 continue;

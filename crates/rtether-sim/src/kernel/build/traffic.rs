@@ -100,9 +100,11 @@ impl Simulation {
         }
         let first = u32::try_from(self.conversations.len()).map_err(|_| BuildError::TooLarge)?;
         let first_stream = u32::try_from(self.streams.len()).map_err(|_| BuildError::TooLarge)?;
-        for (stream, &listener) in (first_stream..).zip(listeners) {
+        let thinking = self.thinking(flow);
+        for ((stream, &listener), place) in (first_stream..).zip(listeners).zip(0..) {
             let ends = [talker, listener];
-            self.conversations.push(Conversation::new(index, stream, ends, flow, parameters));
+            let answers = (flow, thinking.get(place).copied());
+            self.conversations.push(Conversation::new(index, stream, ends, answers, parameters));
         }
         Ok(Some(first))
     }

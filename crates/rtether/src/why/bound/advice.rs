@@ -132,6 +132,7 @@ const fn for_connection(obstacle: &ConnectionObstacle) -> &'static str {
         ConnectionObstacle::Policed => "rules whose limits its flows keep, or datagrams",
         ConnectionObstacle::Losses => "links without bit errors, or datagrams",
         ConnectionObstacle::Order => "tasks without `messages_first`, or datagrams",
+        ConnectionObstacle::Scan => "a longer `period`, so that each is answered before the next",
         ConnectionObstacle::Window { .. } => {
             "smaller or fewer messages, a larger window, or datagrams"
         }
