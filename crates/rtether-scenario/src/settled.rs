@@ -5,6 +5,7 @@
 //! under `changes`. The text counts only if it is read as the scenario with the changes.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use super::change::Override;
 use super::diagnostic::{Sink, Source, Span};
@@ -24,13 +25,19 @@ impl Written {
         whole.changes.extend_from_slice(changes);
         let wanted = whole.load().scenario?;
         let (root, sources) = self.assembled(&[])?;
-        let (mut placed, mut others) = (Vec::new(), Vec::new());
-        for change in &whole.changes {
+        let (mut placed, mut others) = (BTreeMap::new(), Vec::new());
+        for (order, change) in whole.changes.iter().enumerate() {
             match places(&root, &sources, change) {
-                Some(own) => placed.extend(own),
+                // Of changes of the same value the last one counts.
+                Some(own) => {
+                    placed.extend(own.into_iter().map(|(path, place)| (path, (order, place))));
+                }
                 None => others.push(change.clone()),
             }
         }
+        let mut placed: Vec<(usize, Place)> = placed.into_values().collect();
+        placed.sort_by_key(|(order, _)| *order);
+        let placed = placed.into_iter().map(|(_, place)| place).collect();
         let in_place = replaced(&self.text, placed).and_then(|text| with_lines(&text, &others));
         let in_place = in_place.filter(|text| self.with_text(text).as_ref() == Some(&wanted));
         in_place.or_else(|| {
@@ -46,14 +53,16 @@ impl Written {
     }
 }
 
-/// Returns the places in the file itself that a change replaces; `None` if it has others, too.
-fn places(root: &Value, sources: &[Source], change: &Override) -> Option<Vec<Place>> {
+/// Returns the places in the file itself that a change replaces, with their paths; `None` if it has
+/// others, too.
+fn places(root: &Value, sources: &[Source], change: &Override) -> Option<Vec<(String, Place)>> {
     let paths = paths::single(root, &change.path);
     let edits = paths.into_iter().map(|path| {
         let change = Override { path, ..change.clone() };
-        set::edit(root, sources, &change).filter(|(span, _)| span.source == 0)
+        let place = set::edit(root, sources, &change).filter(|(span, _)| span.source == 0)?;
+        Some((change.path, place))
     });
-    let edits: Vec<Place> = edits.collect::<Option<_>>()?;
+    let edits: Vec<(String, Place)> = edits.collect::<Option<_>>()?;
     (!edits.is_empty()).then_some(edits)
 }
 
@@ -206,6 +215,21 @@ run: { for: 1 s }
         let more = again.settled(&more).expect("they can be written");
         assert_eq!(other_lines(&more, &text), ["  'flows.g.pcp': 7", "  'flows.g.size': 70 B"]);
         assert!(!more.contains("'flows.g.pcp': 5"), "{more}");
+    }
+
+    /// Oracle: the lines, by eye.
+    #[test]
+    fn of_changes_of_the_same_value_the_last_one_is_written() {
+        let written = Written::from(PLANT.to_owned());
+        let both = changes(&[("flows[class=x].pcp", "6"), ("flows.g.pcp", "5")]);
+        let text = written.settled(&both).expect("they can be written");
+        assert_eq!(
+            other_lines(&text, PLANT),
+            [
+                "  - { name: f, class: x, from: a, to: b, period: 1 ms, size: 60 B, pcp: 6 }  # first",
+                "    pcp: 5     # low",
+            ]
+        );
     }
 
     /// Oracle: the scenario with the changes, which are those of `--set`, too.
