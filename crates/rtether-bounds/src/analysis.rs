@@ -284,6 +284,9 @@ pub enum Methods {
     All,
     /// Only [`Method::TotalFlow`] or [`Method::FixedPoint`].
     TotalFlow,
+    /// All for streams with a deadline that total flow analysis does not prove, and only that for the
+    /// others: the same deadlines are proved, with the same bounds of all that are not.
+    UntilProved,
 }
 
 impl Method {

@@ -172,7 +172,8 @@ impl Composer {
     /// As [`crate::analyze`].
     pub fn new_on(network: &Network, flows: &[Flow], workers: &impl Workers) -> Self {
         let (plant, solution) = crate::whole::solve(network, flows);
-        let refined = refine(&plant, &solution, workers);
+        let all: Vec<usize> = (0..plant.streams.len()).collect();
+        let refined = refine(&plant, &solution, &all, workers);
         let in_order = !crate::whole::has_own_flows(network);
         let analysis = report(network, &plant, &solution, in_order.then_some(&refined), flows);
         Self { plant, solution, refined, analysis }

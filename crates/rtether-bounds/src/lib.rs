@@ -142,6 +142,8 @@ mod whole;
 mod window;
 mod workers;
 
+use alloc::vec::Vec;
+
 use rtether_model::flow::Flow;
 use rtether_model::network::Network;
 
@@ -188,7 +190,12 @@ pub fn analyze_on(
 ) -> Analysis {
     let (plant, solution) = whole::solve(network, flows);
     let in_order = !whole::has_own_flows(network);
-    let is_refined = methods == Methods::All && in_order;
-    let refined = is_refined.then(|| tandem::refine(&plant, &solution, workers));
+    let chosen: Vec<usize> = match methods {
+        Methods::All => (0..plant.streams.len()).collect(),
+        Methods::TotalFlow => Vec::new(),
+        Methods::UntilProved => tandem::late(&plant, &solution, flows),
+    };
+    let is_refined = in_order && !chosen.is_empty();
+    let refined = is_refined.then(|| tandem::refine(&plant, &solution, &chosen, workers));
     report::report(network, &plant, &solution, refined.as_ref(), flows)
 }

@@ -27,12 +27,17 @@ pub(crate) mod pmoo;
 pub(crate) mod port_and_stack;
 pub(crate) mod sfa;
 
+use alloc::vec;
 use alloc::vec::Vec;
+
+use rtether_model::flow::Flow;
+use rtether_model::quantity::Duration;
 
 use crate::analysis::Method;
 use crate::index::NONE;
 use crate::plant::{Plant, Stream};
 use crate::solution::Solution;
+use crate::solve::latency;
 use crate::source::{INFINITE, add};
 use crate::workers::Workers;
 use exchange::Exchanges;
@@ -44,21 +49,36 @@ use sfa::Separated;
 pub(crate) struct Refined {
     pub(crate) separated: Separated,
     pub(crate) exchanges: Option<Exchanges>,
-    /// By stream: the latency of each method.
+    /// By stream: the latency of each method; none of those that were not chosen.
     pub(crate) latencies: Vec<Vec<(Method, i64)>>,
 }
 
-/// Applies the methods to a solved plant.
-pub(crate) fn refine(plant: &Plant, solution: &Solution, workers: &impl Workers) -> Refined {
+/// Returns the streams with a deadline that their latency in a solved plant exceeds.
+pub(crate) fn late(plant: &Plant, solution: &Solution, flows: &[Flow]) -> Vec<usize> {
+    let streams = plant.streams.iter().enumerate();
+    let late = streams.filter(|(_, stream)| {
+        let deadline = flows[stream.flow as usize].deadline.map(Duration::as_ps);
+        deadline.zip(latency(plant, solution, stream)).is_some_and(|(limit, own)| own > limit)
+    });
+    late.map(|(number, _)| number).collect()
+}
+
+/// Applies the methods to these streams of a solved plant.
+pub(crate) fn refine(
+    plant: &Plant,
+    solution: &Solution,
+    chosen: &[usize],
+    workers: &impl Workers,
+) -> Refined {
     let exchanges = Exchanges::search(plant, solution);
     let separated = Separated::new(plant, solution, exchanges.as_ref());
     // Each thread has one part: what it finds about a crossing flow helps with the streams after it.
-    let part = plant.streams.len().div_ceil(workers.count()).max(1);
-    let parts: Vec<&[Stream]> = plant.streams.chunks(part).collect();
-    let latencies = workers.map(parts.len(), |number| {
+    let part = chosen.len().div_ceil(workers.count()).max(1);
+    let parts: Vec<&[usize]> = chosen.chunks(part).collect();
+    let found = workers.map(parts.len(), |number| {
         let mut scratch = Scratch::new(plant);
         let mut pairs = Pairs::new(plant, &separated);
-        let streams = parts[number].iter();
+        let streams = parts[number].iter().map(|stream| &plant.streams[*stream]);
         let all = streams.map(|stream| {
             if workers.is_cancelled() {
                 return Vec::new();
@@ -70,7 +90,11 @@ pub(crate) fn refine(plant: &Plant, solution: &Solution, workers: &impl Workers)
         });
         all.collect::<Vec<Vec<(Method, i64)>>>()
     });
-    Refined { separated, exchanges, latencies: latencies.into_iter().flatten().collect() }
+    let mut latencies = vec![Vec::new(); plant.streams.len()];
+    for (stream, own) in chosen.iter().zip(found.into_iter().flatten()) {
+        latencies[*stream] = own;
+    }
+    Refined { separated, exchanges, latencies }
 }
 
 fn latencies(

@@ -19,12 +19,21 @@ pub fn analyze_with(scenario: &Scenario, methods: Methods) -> Analysis {
 
 /// As [`analyze`]; `None` if it was cancelled.
 pub fn analyze_while(scenario: &Scenario, progress: &Progress) -> Option<Analysis> {
+    analyze_with_while(scenario, Methods::All, progress)
+}
+
+/// As [`analyze_with`]; `None` if it was cancelled.
+pub(crate) fn analyze_with_while(
+    scenario: &Scenario,
+    methods: Methods,
+    progress: &Progress,
+) -> Option<Analysis> {
     if progress.is_cancelled() {
         return None;
     }
     let Scenario { network, flows, .. } = scenario;
     let pool = Pool { progress: Some(progress) };
-    let analysis = rtether_bounds::analyze_on(network, flows, Methods::All, &pool);
+    let analysis = rtether_bounds::analyze_on(network, flows, methods, &pool);
     (!progress.is_cancelled()).then_some(analysis)
 }
 

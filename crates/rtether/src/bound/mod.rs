@@ -35,7 +35,7 @@ use names::Names;
 
 pub(crate) use admit::AdmitJson;
 pub use admit::{Admission, Decision, admit};
-pub(crate) use analyze::Pool;
+pub(crate) use analyze::{Pool, analyze_with_while};
 pub use analyze::{analyze, analyze_while, analyze_with};
 pub use compare::{Answer, Comparison, Difference, Side, compare};
 pub use contradiction::{Contradiction, contradictions};
