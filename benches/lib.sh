@@ -65,3 +65,29 @@ tree() {
         return state % below
     }'
 }
+
+# mesh FLOWS: prints a plant of eight switches, each linked with every other one, fourteen stations at
+# each, and periodic flows between stations drawn by a linear congruence: the same file for ever.
+mesh() {
+    awk -v flows="$1" '
+        function draw(n) { state = (state * 1103515245 + 12345) % 2147483648; return int(state / 65536) % n }
+        BEGIN {
+            state = 1
+            print "rtether: 1\nname: avionics\nnodes:"
+            for (i = 0; i < 112; i++) printf "  s%d: { stack: zero }\n", i
+            print "switches:"
+            for (i = 0; i < 8; i++) printf "  w%d: { ports: 21, latency: 1 us }\n", i
+            print "links:"
+            for (i = 0; i < 8; i++) for (j = i + 1; j < 8; j++)
+                printf "  - { ends: [\"w%d:%d\", \"w%d:%d\"], rate: 100 Mbit/s }\n", i, ++used[i], j, ++used[j]
+            for (i = 0; i < 112; i++)
+                printf "  - { ends: [s%d, \"w%d:%d\"], rate: 100 Mbit/s }\n", i, i % 8, ++used[i % 8]
+            print "flows:"
+            for (i = 0; i < flows; i++) {
+                from = draw(112); to = (from + 1 + draw(111)) % 112
+                printf "  - { name: f%d, from: s%d, to: s%d, period: %d ms, size: %d B, deadline: 10 ms }\n",
+                    i, from, to, 8 * 2 ^ draw(5), 18 + draw(500)
+            }
+            print "run: { for: 1 s, seeds: 1 }"
+        }'
+}

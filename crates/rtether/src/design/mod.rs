@@ -3,8 +3,10 @@
 //!
 //! What may change is a list of parameters (`space`): priorities of flows, queues of switches,
 //! layers of nodes, and what else the scenario allows. A design gives each one a value. A trial
-//! reads the scenario with these edits and bounds it (`trial`), so that *proved* is what `bound` says
-//! of the written file. The search climbs by the number of proved deadlines, then by what the others
+//! bounds the scenario with these edits (`trial`), put together of what was read before (`readings`). What
+//! comes of it is read from the text that is written, so that *proved* is what `bound` says of the
+//! file; if a trial said another thing, the search is made again with scenarios that are read as a whole.
+//! The search climbs by the number of proved deadlines, then by what the others
 //! lack: the number alone is the same for many designs in a row (`search`). From the best design all
 //! edits are taken back that no proof needs (`prune`).
 //!
@@ -12,26 +14,31 @@
 //! threads. Impossible is said only where a necessary condition fails (`obstacle`), or where all
 //! designs have been tried.
 
+mod alike;
 mod links;
 mod lower;
+mod many;
 mod memory;
 mod obstacle;
 mod output;
 mod page;
 mod progress;
 mod prune;
+mod readings;
 mod refine;
 mod routes;
 mod search;
 mod smoothers;
 mod space;
 mod stacks;
+mod starts;
 mod trial;
 mod work;
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
-use rtether_bounds::Analysis;
+use rtether_bounds::{Analysis, Methods};
 
 use crate::bound::{self, Bounds};
 use crate::scenario::{Freedom, Override, Scenario, Written};
@@ -41,6 +48,7 @@ pub use output::Answer;
 pub(crate) use output::DesignJson;
 pub use page::html;
 pub use progress::{Best, Progress};
+use readings::Readings;
 use search::{Found, Search};
 use space::{Faster, Parameter, Point, Space};
 use trial::{Halt, Judged, Trials};
@@ -50,6 +58,10 @@ const MOST_TRIALS: usize = 4_000;
 /// Most streams times designs that are tried then, but some in any case.
 const MOST_EFFORT: usize = 1_500_000;
 const LEAST_TRIALS: usize = 300;
+/// The same where flows are many, of the search, of taking edits back, and of what needs them.
+const MOST_OF_MANY: usize = 3_000_000;
+/// Streams that take as long as one that total flow analysis does not prove.
+const LATE: usize = 8;
 /// Most designs that are all tried if the search does not prove everything.
 const MOST_OF_ALL: usize = 4_096;
 
@@ -76,7 +88,8 @@ pub struct Edit {
     pub changes: Vec<Override>,
     /// What it costs.
     pub cost: u64,
-    /// Deadlines and sums that are not proved without it; empty if the search was ended early.
+    /// Deadlines and sums that are not proved without it; empty if the search was ended early, or if
+    /// there are too many edits to leave out each.
     pub needed_by: Vec<String>,
 }
 
@@ -152,22 +165,34 @@ pub fn design(
         obstacles.extend(work::overdue(scenario, &analysis, &obstacles));
     }
     let first = Judged::new(&goals);
-    let most = question.trials.unwrap_or_else(|| {
-        MOST_TRIALS.min((MOST_EFFORT / analysis.streams.len().max(1)).max(LEAST_TRIALS))
-    });
+    let streams = analysis.streams.len().max(1);
+    let most = question
+        .trials
+        .unwrap_or_else(|| MOST_TRIALS.min((MOST_EFFORT / streams).max(LEAST_TRIALS)));
     let mut work = Work {
         scenario,
         written,
+        readings: RefCell::new(Readings::new(scenario, written, false)),
         question,
         progress,
         names: &names,
         flows: &flows,
+        streams,
         possible: goals.len() - obstacles.iter().map(|own| own.count).sum::<usize>(),
         most,
         left: most,
     };
     let mut found = work.search(&first);
-    let proved = [first.count, found.judged.count];
+    let mut result = settled(written, &found);
+    let is_other = !result.as_ref().is_ok_and(|own| own.judged.proved == found.judged.proved);
+    if is_other && !progress.is_cancelled() {
+        work.readings = RefCell::new(Readings::new(scenario, written, true));
+        work.left = most;
+        found = work.search(&first);
+        result = settled(written, &found);
+    }
+    let Settled { text, after, judged } = result?;
+    let proved = [first.count, judged.count];
     let end = if progress.is_cancelled() {
         End::Interrupted
     } else if proved[1] == goals.len() {
@@ -177,17 +202,10 @@ pub fn design(
     } else {
         found.end
     };
-    let changes: Vec<Override> =
-        found.edits.iter().flat_map(|own| own.changes.iter().cloned()).collect();
-    let text = written.settled(&changes);
-    let text = text.ok_or_else(|| DesignError::Unwritten(options(&changes)))?;
-    let after = Written { text: text.clone(), changes: Vec::new(), ..written.clone() };
-    let after = after.load().scenario.ok_or_else(|| DesignError::Unwritten(options(&changes)))?;
-    let bounds = bound::analyze(&after);
     found.edits.iter_mut().for_each(|own| own.needed_by.sort());
     Ok(Outcome {
         before: (scenario.clone(), analysis),
-        after: (after, bounds),
+        after,
         edits: found.edits,
         text,
         end,
@@ -197,6 +215,26 @@ pub fn design(
         all: found.all,
         trials: progress.trials(),
     })
+}
+
+/// A text with the edits of a design, and what it proves.
+struct Settled {
+    text: String,
+    after: (Scenario, Analysis),
+    judged: Judged,
+}
+
+/// Writes a design, and judges what is written.
+fn settled(written: &Written, found: &Designed) -> Result<Settled, DesignError> {
+    let edits = found.edits.iter().flat_map(|own| own.changes.iter().cloned());
+    let changes: Vec<Override> = edits.collect();
+    let unwritten = || DesignError::Unwritten(options(&changes));
+    let text = written.settled(&changes).ok_or_else(unwritten)?;
+    let after = Written { text: text.clone(), changes: Vec::new(), ..written.clone() };
+    let after = after.load().scenario.ok_or_else(unwritten)?;
+    let analysis = bound::analyze(&after);
+    let judged = Judged::new(&trial::goals(&after, &analysis));
+    Ok(Settled { text, after: (after, analysis), judged })
 }
 
 /// Returns changes as options of a command.
@@ -224,11 +262,14 @@ impl Outcome {
 struct Work<'a> {
     scenario: &'a Scenario,
     written: &'a Written,
+    readings: RefCell<Readings>,
     question: Question,
     progress: &'a Progress,
     names: &'a [String],
     /// Flow of each deadline, in the same order.
     flows: &'a [usize],
+    /// How many streams there are.
+    streams: usize,
     /// Goals that can be proved at most.
     possible: usize,
     /// Trials that were allowed.
@@ -249,6 +290,9 @@ struct Designed {
 impl Work<'_> {
     fn search(&mut self, first: &Judged) -> Designed {
         let mut space = Space::new(self.scenario, self.written);
+        if space.has_many() && self.question.trials.is_none() {
+            self.left = MOST_TRIALS.min(MOST_OF_MANY / self.streams);
+        }
         let mut found = Found { point: space.written(), judged: Arc::new(first.clone()) };
         let (mut all, mut halt) = self.climb(&space, (&mut found, false), first);
         if found.judged.count < self.possible && halt != Some(Halt::Interrupted) {
@@ -342,8 +386,14 @@ impl Work<'_> {
         None
     }
 
+    /// Returns trials of the number of proofs, and of what the others lack.
     fn trials<'t>(&'t self, space: &'t Space, first: &Judged) -> Trials<'t> {
-        Trials::new(self.written, space, self.progress, (first.clone(), self.left))
+        self.trials_by(space, first, Methods::UntilProved)
+    }
+
+    fn trials_by<'t>(&'t self, space: &'t Space, first: &Judged, methods: Methods) -> Trials<'t> {
+        let first = (first.clone(), self.left);
+        Trials::new((&self.readings, space), self.progress, methods, first)
     }
 
     /// Searches a space; if all designs in it were tried, it returns their number.
@@ -380,6 +430,11 @@ impl Work<'_> {
         (all, halt)
     }
 
+    /// Returns how many streams take as long as a trial of what was found.
+    fn effort(&self, found: &Found) -> usize {
+        self.streams + LATE * (found.judged.proved.len() - found.judged.count)
+    }
+
     /// Takes back what nothing needs, and says what needs the rest.
     fn pruned(
         &mut self,
@@ -391,18 +446,28 @@ impl Work<'_> {
         let needed = Arc::clone(&found.judged);
         let mut needs = Vec::new();
         if halt != Some(Halt::Interrupted) {
-            let mut trials = self.trials(space, first);
+            // Of designs that cost the same, the one with the largest least margin stays, unless they are many.
+            let methods = if space.has_many() { Methods::UntilProved } else { Methods::All };
+            let mut trials = self.trials_by(space, first, methods);
             // Some of these trials come on top.
             trials.left = trials.left / 4 + LEAST_TRIALS;
+            if space.has_many() {
+                trials.left = MOST_OF_MANY / self.effort(&found);
+            }
+            if let Ok(judged) = trials.judge(&found.point) {
+                found.judged = judged;
+            }
             halt = prune::prune(&mut trials, &mut found, &needed).err().or(halt);
         }
         if halt != Some(Halt::Interrupted) {
             let refined = refine::refine(self, space, &mut found, (&needed, first));
             halt = refined.err().or(halt);
         }
-        if halt != Some(Halt::Interrupted) {
+        let count = prune::edits(&found.point).len();
+        let are_few = !space.has_many() || count * self.effort(&found) <= MOST_OF_MANY;
+        if halt != Some(Halt::Interrupted) && are_few {
             let mut trials = self.trials(space, first);
-            trials.left += space.parameters.len() * space.parameters.len();
+            trials.left += count * count + LEAST_TRIALS;
             match prune::needs(&mut trials, &mut found) {
                 Ok(own) => needs = own,
                 Err(why) => halt = Some(why),

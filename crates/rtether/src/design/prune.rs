@@ -26,6 +26,9 @@ pub(super) fn prune(
     found: &mut Found,
     needed: &Judged,
 ) -> Result<(), Halt> {
+    if trials.space.has_many() {
+        return halve(trials, found, needed);
+    }
     let whole = found.clone();
     let mut dice = Dice::of(&[whole.point.len() as u64, 1]);
     for number in 0..ORDERS {
@@ -46,6 +49,59 @@ pub(super) fn prune(
     }
     exchange(trials, found, needed)?;
     widen(trials, found, needed)
+}
+
+/// Takes many edits back at once, and the halves of those that something needs.
+fn halve(trials: &mut Trials<'_>, found: &mut Found, needed: &Judged) -> Result<(), Halt> {
+    let all: Vec<usize> = edits(&found.point).into_iter().rev().collect();
+    let part = all.len().div_ceil(BATCH).max(1);
+    let mut open: VecDeque<Vec<usize>> = all.chunks(part).map(<[usize]>::to_vec).collect();
+    while !open.is_empty() {
+        let batch: Vec<Vec<usize>> = open.drain(..open.len().min(BATCH)).collect();
+        let points: Vec<Point> = batch.iter().map(|own| without(&found.point, own)).collect();
+        let judged = trials.judge_all(&points)?;
+        let mut idle = Vec::new();
+        for (own, judged) in batch.into_iter().zip(judged) {
+            if judged.keeps(needed) {
+                idle.push(own);
+            } else if own.len() > 1 {
+                let (one, other) = own.split_at(own.len() / 2);
+                open.extend([one.to_vec(), other.to_vec()]);
+            }
+        }
+        open.extend(take_back(trials, found, needed, idle)?);
+    }
+    Ok(())
+}
+
+/// Takes sets of edits back, none of which anything needs: all of them, or else the first; returns the
+/// others.
+fn take_back(
+    trials: &mut Trials<'_>,
+    found: &mut Found,
+    needed: &Judged,
+    mut idle: Vec<Vec<usize>>,
+) -> Result<Vec<Vec<usize>>, Halt> {
+    if idle.is_empty() {
+        return Ok(idle);
+    }
+    let point = without(&found.point, &idle.concat());
+    let judged = trials.judge(&point)?;
+    if judged.keeps(needed) {
+        *found = Found { point, judged };
+        return Ok(Vec::new());
+    }
+    let point = without(&found.point, &idle.remove(0));
+    let judged = trials.judge(&point)?;
+    *found = Found { point, judged };
+    Ok(idle)
+}
+
+/// Returns a point without some of its edits.
+fn without(point: &Point, edits: &[usize]) -> Point {
+    let mut other = point.clone();
+    edits.iter().for_each(|own| other[*own] = 0);
+    other
 }
 
 /// Returns the parameters that a point edits.
@@ -133,7 +189,7 @@ fn exchanged(
     order.sort_by_key(|own| !parameters[*own].is_wide);
     for number in order {
         let without = with(&from.point, number, 0);
-        let mut others = trials.space.neighbors(&without, 0);
+        let mut others = trials.space.neighbors(&without, 0, |_| true);
         others.retain(|point| {
             let other = (0..point.len()).find(|own| point[*own] != without[*own]);
             let freedom = other.map(|own| parameters[own].freedom);
@@ -197,10 +253,14 @@ pub(super) fn needs(
             edits.iter().map(|number| with(&found.point, *number, 0)).collect();
         let judged = trials.judge_all(&points)?;
         let lost: Vec<Vec<usize>> = judged.iter().map(|own| lost(&found.judged, own)).collect();
-        let Some(idle) = lost.iter().position(Vec::is_empty) else {
-            return Ok(edits.into_iter().zip(lost).collect());
-        };
-        *found = Found { point: points[idle].clone(), judged: Arc::clone(&judged[idle]) };
+        let needs: Vec<(usize, Vec<usize>)> = edits.into_iter().zip(lost).collect();
+        let idle = needs.iter().filter(|(_, lost)| lost.is_empty());
+        let idle: Vec<Vec<usize>> = idle.map(|(edit, _)| vec![*edit]).collect();
+        if idle.is_empty() {
+            return Ok(needs);
+        }
+        let proved = Arc::clone(&found.judged);
+        take_back(trials, found, &proved, idle)?;
     }
 }
 

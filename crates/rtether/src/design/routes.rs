@@ -12,6 +12,7 @@ const MOST_FLOWS: usize = 100;
 
 /// A flow with its way to each listener.
 struct Routed<'a> {
+    number: usize,
     flow: &'a Flow,
     ways: Vec<Vec<Vec<Hop>>>,
 }
@@ -32,13 +33,14 @@ pub(super) fn routes(scenario: &Scenario, kept: &Kept, found: &mut Vec<Parameter
             go_around(&scenario.network, number, &mut flows);
         }
     }
-    for Routed { flow, ways } in flows {
+    for Routed { number, flow, ways } in flows {
         let path = format!("flows.{}.route", flow.name);
         let others: Vec<Vec<Override>> =
             ways[1..].iter().map(|way| set(&path, &text(&scenario.network, flow, way))).collect();
         if !others.is_empty() {
             let old = text(&scenario.network, flow, &ways[0]);
-            found.push(Parameter::new(scenario, Freedom::Routes, (path, old), others));
+            let parameter = Parameter::new(scenario, Freedom::Routes, (path, old), others);
+            found.push(Parameter { flows: vec![number], ..parameter });
         }
     }
 }
@@ -51,16 +53,16 @@ fn routed<'a>(scenario: &'a Scenario, kept: &Kept) -> Vec<Routed<'a>> {
         let station = network.end_station(node);
         station.is_some_and(|own| own.redundancy.is_some())
     };
-    let mut flows: Vec<&Flow> = kept.free_flows(scenario).collect();
+    let mut flows: Vec<(usize, &Flow)> = kept.free_flows(scenario).collect();
     // Participants of RTPS speak to all others, and who is in two networks uses both.
-    flows.retain(|flow| {
+    flows.retain(|(_, flow)| {
         let mut ends = flow.listeners.iter().chain([&flow.talker]);
         !flow.is_published() && !ends.any(|node| is_doubled(*node))
     });
-    flows.sort_by_key(|flow| flow.deadline.is_none());
-    let ways = flows.into_iter().take(MOST_FLOWS).filter_map(|flow| {
+    flows.sort_by_key(|(_, flow)| flow.deadline.is_none());
+    let ways = flows.into_iter().take(MOST_FLOWS).filter_map(|(number, flow)| {
         let way = way(network, &routing, flow)?;
-        Some(Routed { flow, ways: vec![way] })
+        Some(Routed { number, flow, ways: vec![way] })
     });
     ways.collect()
 }
@@ -76,7 +78,7 @@ fn go_around(network: &Network, link: usize, flows: &mut [Routed<'_>]) {
     let mut around = network.clone();
     around.links[link].standby = true;
     let routing = Routing::new(&around);
-    for Routed { flow, ways } in flows {
+    for Routed { flow, ways, .. } in flows {
         let mut hops = ways[0].iter().flatten();
         if !hops.any(|hop| hop.link.index() == link) {
             continue;

@@ -1,23 +1,25 @@
 //! The search for a design that proves most.
 //!
-//! It begins at several points: the plant as it is written; deadlines in monotonic order, with and
-//! without layers and queues; and what Audsley's algorithm makes of the order, which gives the
+//! It begins at several points: the plant as it is written; flows in order of deadlines and of periods
+//! (`starts`), with and without layers and queues; and what Audsley's algorithm makes of the order, which gives the
 //! lowest priority to a flow that is proved there and goes on with the others. A bound depends on
 //! the order of those above it, so that this is only a good start. From each it climbs: the
 //! first change of one parameter in a batch that proves more, or leaves less to prove, is kept. Then it
-//! begins again near the best.
+//! begins again near the best. Where flows are many, many of them move at once (`many`), and only what
+//! late flows have changes on its own.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
 
 use super::progress::{Best, Progress};
-use super::space::{Point, shortest, with};
-use super::trial::{Halt, Judged, Trials};
+use super::space::{Point, with};
+use super::starts::starts;
+use super::trial::{Halt, Judged, Trials, WHOLE};
 use crate::dice::Dice;
 use crate::scenario::{Freedom, Scenario};
 
 /// Designs that are tried at the same time: as many on any machine, so that each finds the same.
-const BATCH: usize = 16;
+pub(super) const BATCH: usize = 16;
 /// Times that the search begins again near the best without finding better.
 const RESTARTS: usize = 12;
 
@@ -48,16 +50,10 @@ impl Search<'_, '_> {
         if self.is_done() {
             return Ok(());
         }
-        let mut starts = Vec::new();
-        let points = if self.goes_on { vec![self.best.point.clone()] } else { self.starts() };
-        for point in points {
-            let judged = self.trials.judge(&point)?;
-            self.keep(Found { point: point.clone(), judged: Arc::clone(&judged) });
-            starts.push(Found { point, judged });
+        let starts = self.started()?;
+        if self.trials.space.has_many() {
+            return self.move_many(starts);
         }
-        // The best come first.
-        starts.sort_by_key(|own| (Reverse(own.judged.count), own.judged.shortfall));
-        starts.dedup_by(|a, b| a.point == b.point);
         for start in starts {
             if self.is_done() {
                 return Ok(());
@@ -80,12 +76,32 @@ impl Search<'_, '_> {
         Ok(())
     }
 
-    fn is_done(&self) -> bool {
+    /// Tries where a search begins, and returns the best first.
+    fn started(&mut self) -> Result<Vec<Found>, Halt> {
+        let points = if self.goes_on {
+            vec![self.best.point.clone()]
+        } else {
+            starts(self.scenario, self.trials.space, &self.best.point)
+        };
+        let mut found = Vec::new();
+        for batch in points.chunks(BATCH.min(self.trials.left.max(1))) {
+            let judged = self.trials.judge_all(batch)?;
+            for (point, judged) in batch.iter().cloned().zip(judged) {
+                let own = Found { point, judged };
+                self.keep(own.clone());
+                found.push(own);
+            }
+        }
+        found.sort_by_key(|own| (Reverse(own.judged.count), own.judged.shortfall));
+        Ok(found)
+    }
+
+    pub(super) fn is_done(&self) -> bool {
         self.best.judged.count >= self.possible
     }
 
     /// Keeps a point if it is the best.
-    fn keep(&mut self, found: Found) {
+    pub(super) fn keep(&mut self, found: Found) {
         if found.judged.is_better(&self.best.judged) {
             self.best = found;
             self.tell();
@@ -101,82 +117,6 @@ impl Search<'_, '_> {
         });
     }
 
-    /// Returns where the search begins.
-    fn starts(&self) -> Vec<Point> {
-        // Numbers that were raised stay so.
-        let parameters = self.trials.space.parameters.iter().zip(&self.best.point);
-        let written: Point =
-            parameters.map(|(own, value)| if own.freedom.is_none() { *value } else { 0 }).collect();
-        let mut orders = vec![written.clone()];
-        for levels in [7, 1] {
-            orders.push(self.ordered(&written, levels));
-        }
-        let mut starts = Vec::new();
-        for order in orders {
-            for queues in [false, true] {
-                for layers in [false, true] {
-                    let mut point = order.clone();
-                    if queues {
-                        point = self.with_first(&point, Freedom::Queues);
-                        point = self.with_first(&point, Freedom::Selection);
-                    }
-                    if layers {
-                        point = self.with_first(&point, Freedom::Layers);
-                    }
-                    if !starts.contains(&point) {
-                        starts.push(point);
-                    }
-                }
-            }
-        }
-        starts
-    }
-
-    /// Returns a point in which flows have the priorities of a deadline-monotonic order, at most this
-    /// many levels above those without a deadline.
-    fn ordered(&self, point: &Point, levels: usize) -> Point {
-        let space = self.trials.space;
-        let mut deadlines: Vec<_> = space
-            .parameters
-            .iter()
-            .filter(|own| own.freedom == Some(Freedom::Pcp))
-            .filter_map(|own| shortest(self.scenario, &own.flows))
-            .collect();
-        deadlines.sort_unstable();
-        deadlines.dedup();
-        let mut ranks = space.ranks();
-        let lowest = ranks.pop().unwrap_or(0);
-        ranks.truncate(levels);
-        let mut point = point.clone();
-        for (number, own) in space.parameters.iter().enumerate() {
-            if own.freedom != Some(Freedom::Pcp) {
-                continue;
-            }
-            let deadline = shortest(self.scenario, &own.flows);
-            let rank = deadline.and_then(|own| {
-                let level = deadlines.partition_point(|other| *other < own);
-                ranks.get(level).or(ranks.last())
-            });
-            point[number] = space.value_at(number, *rank.unwrap_or(&lowest));
-        }
-        point
-    }
-
-    /// Returns a point in which everything of a kind has its first other value: what is of several
-    /// elements first.
-    fn with_first(&self, point: &Point, freedom: Freedom) -> Point {
-        let parameters = &self.trials.space.parameters;
-        let has_wide = parameters.iter().any(|own| own.freedom == Some(freedom) && own.is_wide);
-        let mut point = point.clone();
-        for (number, own) in parameters.iter().enumerate() {
-            let is_meant = own.is_wide || !has_wide || freedom != Freedom::Queues;
-            if own.freedom == Some(freedom) && is_meant {
-                point[number] = 1;
-            }
-        }
-        point
-    }
-
     /// Climbs from a point until no single change is better.
     fn climb(&mut self, start: Found) -> Result<Found, Halt> {
         let mut at = start;
@@ -186,7 +126,7 @@ impl Search<'_, '_> {
             if self.is_done() {
                 return Ok(at);
             }
-            let neighbors = self.trials.space.neighbors(&at.point, first);
+            let neighbors = self.neighbors(&at.point, first)?;
             for batch in neighbors.chunks(BATCH) {
                 let judged = self.trials.judge_all(batch)?;
                 let mut best = at.clone();
@@ -204,6 +144,19 @@ impl Search<'_, '_> {
             }
             return Ok(at);
         }
+    }
+
+    /// Returns the points that differ in one parameter, beginning with that of a number; where there are
+    /// many, only those that change what late flows have, or what is of no flow.
+    pub(super) fn neighbors(&mut self, point: &Point, first: usize) -> Result<Vec<Point>, Halt> {
+        let space = self.trials.space;
+        if !space.has_many() {
+            return Ok(space.neighbors(point, first, |_| true));
+        }
+        let quotients = self.trials.quotients(point)?;
+        let is_late = |flow: &usize| quotients[*flow].is_some_and(|own| own > WHOLE);
+        Ok(space
+            .neighbors(point, first, |own| own.flows.is_empty() || own.flows.iter().any(is_late)))
     }
 
     /// Orders the flows from the lowest priority: of those with which no less is proved, the one with
@@ -257,6 +210,6 @@ impl Search<'_, '_> {
 }
 
 /// Returns the number of the first parameter in which two points differ.
-fn changed(one: &Point, other: &Point) -> usize {
+pub(super) fn changed(one: &Point, other: &Point) -> usize {
     one.iter().zip(other).position(|(a, b)| a != b).unwrap_or(0)
 }

@@ -10,12 +10,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use rtether_model::endnode::{Receive, TransmitStrategy};
 use rtether_model::flow::{Flow, TcpParameters, Traffic};
 use rtether_model::network::{EndStation, NodeId, NodeKind, Pcp, Selection};
-use rtether_model::quantity::Duration;
 
+use super::alike::alike;
 use super::links::links;
 use super::routes::{has_others, routes};
 use super::smoothers::smoothers;
-use super::stacks::Stacks;
+use super::stacks::{Stacks, has_selector};
 use crate::scenario::{About, Freedom, Override, Priced, Scenario, Written};
 
 /// Priorities from the most urgent to the least, in the queues of table 8-4 of IEEE 802.1D-2004:
@@ -23,6 +23,10 @@ use crate::scenario::{About, Freedom, Override, Priced, Scenario, Written};
 pub(super) const URGENCY: [u8; 8] = [7, 6, 5, 4, 3, 0, 2, 1];
 /// Most nodes, and most switches, that have a parameter of their own besides the one for all.
 const MOST_SINGLE: usize = 24;
+/// Most groups of flows that are searched one by one.
+pub(super) const MANY: usize = 48;
+/// The rank of flows that have several.
+const SEVERAL: u8 = u8::MAX;
 /// What diagnostics call an edit.
 const FLAG: &str = "rtether design";
 
@@ -66,7 +70,10 @@ impl Space {
         let free = allowed(scenario);
         for freedom in &free {
             match freedom {
-                Freedom::Pcp => priorities(scenario, &free, &kept, &mut parameters),
+                Freedom::Pcp => {
+                    let levels = Levels::new(scenario, &free);
+                    priorities(scenario, written, (&levels, &kept), &mut parameters);
+                }
                 Freedom::Queues => queues(scenario, &kept, &mut parameters),
                 Freedom::Selection => selections(scenario, &kept, &mut parameters),
                 Freedom::Layers => layers(scenario, written, &kept, &mut parameters),
@@ -93,6 +100,21 @@ impl Space {
         chosen.flat_map(|(own, value)| own.values[usize::from(*value)].clone()).collect()
     }
 
+    /// Returns the edits that give all flows a value that may have it, and these flows.
+    pub(super) fn with_value(
+        &self,
+        freedom: Freedom,
+        value: &str,
+    ) -> (Vec<Override>, BTreeSet<usize>) {
+        let own = self.parameters.iter().filter(|own| own.freedom == Some(freedom));
+        let found = own.filter_map(|own| {
+            let edit = own.values.iter().flatten().find(|edit| edit.value == value)?;
+            Some((edit.clone(), &own.flows))
+        });
+        let (edits, flows): (Vec<Override>, Vec<&Vec<usize>>) = found.unzip();
+        (edits, flows.into_iter().flatten().copied().collect())
+    }
+
     /// Returns what the edits of a point cost.
     pub(super) fn cost(&self, point: &Point) -> u64 {
         let chosen = self.parameters.iter().zip(point);
@@ -104,17 +126,28 @@ impl Space {
     pub(super) fn ranks(&self) -> Vec<u8> {
         const ENOUGH: usize = 6;
         let ranks = self.parameters.iter().flat_map(|own| &own.ranks);
-        let ranks: BTreeSet<u8> = ranks.copied().collect();
+        let ranks: BTreeSet<u8> = ranks.copied().filter(|own| *own != SEVERAL).collect();
         ranks.into_iter().take(ENOUGH).collect()
     }
 
     /// Returns the number of the value that gives a parameter this rank, or the next more urgent one.
     pub(super) fn value_at(&self, number: usize, rank: u8) -> u8 {
+        self.value_from(number, rank, 0).unwrap_or(0)
+    }
+
+    /// The same of the values from this number on.
+    pub(super) fn value_from(&self, number: usize, rank: u8, first: u8) -> Option<u8> {
         let ranks = (0u8..).zip(&self.parameters[number].ranks);
-        let possible = ranks.filter(|(_, own)| **own <= rank);
+        let possible = ranks.filter(|(value, own)| **own <= rank && *value >= first);
         // Of equals, what is written.
         let best = possible.max_by_key(|(value, own)| (**own, Reverse(*value)));
-        best.map_or(0, |(value, _)| value)
+        best.map(|(value, _)| value)
+    }
+
+    /// Returns whether there are too many groups of flows to change them one by one.
+    pub(super) fn has_many(&self) -> bool {
+        let flows = self.parameters.iter().filter(|own| own.freedom == Some(Freedom::Pcp));
+        flows.count() > MANY
     }
 
     /// Returns how many points there are; `None` for more than can be counted.
@@ -123,10 +156,17 @@ impl Space {
         counts.try_fold(1, usize::checked_mul)
     }
 
-    /// Returns the points that differ from this one in one parameter, beginning with that of a number.
-    pub(super) fn neighbors(&self, point: &Point, first: usize) -> Vec<Point> {
+    /// Returns the points that differ from this one in one of the parameters that are meant, beginning
+    /// with that of a number.
+    pub(super) fn neighbors(
+        &self,
+        point: &Point,
+        first: usize,
+        is_meant: impl Fn(&Parameter) -> bool,
+    ) -> Vec<Point> {
         let count = self.parameters.len();
         let numbers = (0..count).map(|number| (number + first) % count);
+        let numbers = numbers.filter(|number| is_meant(&self.parameters[*number]));
         let others = numbers.flat_map(|number| {
             let values = 0..self.parameters[number].values.len();
             let values = values.filter_map(|value| u8::try_from(value).ok());
@@ -254,9 +294,12 @@ impl Kept {
     }
 
     /// Returns the flows that may change.
-    pub(super) fn free_flows<'a>(&self, scenario: &'a Scenario) -> impl Iterator<Item = &'a Flow> {
+    pub(super) fn free_flows<'a>(
+        &self,
+        scenario: &'a Scenario,
+    ) -> impl Iterator<Item = (usize, &'a Flow)> {
         let flows = scenario.flows.iter().enumerate();
-        flows.filter(|(number, _)| !self.flows.contains(number)).map(|(_, flow)| flow)
+        flows.filter(|(number, _)| !self.flows.contains(number))
     }
 }
 
@@ -288,7 +331,7 @@ fn groups<'a>(
     classes.retain(|class, own| {
         let first = &scenario.flows[own[0]];
         own.len() > 1
-            && !class.contains(['[', ']', '*', '='])
+            && !has_selector(class)
             && own.iter().all(|number| {
                 let flow = &scenario.flows[*number];
                 is_meant(flow) && !kept.flows.contains(number) && is_alike(first, flow)
@@ -325,23 +368,48 @@ fn is_alike(one: &Flow, other: &Flow) -> bool {
 
 fn priorities(
     scenario: &Scenario,
-    free: &BTreeSet<Freedom>,
-    kept: &Kept,
+    written: &Written,
+    (levels, kept): (&Levels, &Kept),
     found: &mut Vec<Parameter>,
 ) {
-    let levels = Levels::new(scenario, free);
-    for group in groups(scenario, kept, |_| true) {
-        let path = format!("{}.pcp", group.path);
-        let now = group.first.tag.map(|tag| tag.pcp.get());
-        let others = levels.others(now);
-        let values: Vec<Vec<Override>> = others.iter().map(|pcp| set(&path, pcp)).collect();
-        // Frames without a tag have the priority of the port, which is 0 unless it says otherwise.
-        let all = [now.unwrap_or(0)].into_iter().chain(others);
-        let ranks = all.map(|pcp| levels.rank(pcp)).collect();
-        let old = now.map_or_else(|| "untagged".to_owned(), |pcp| pcp.to_string());
-        let parameter = Parameter::new(scenario, Freedom::Pcp, (path, old), values);
-        found.push(Parameter { flows: group.flows, ranks, ..parameter });
+    let groups = groups(scenario, kept, |_| true);
+    let are_many = groups.len() > MANY;
+    if are_many {
+        for (path, flows) in alike(scenario, written) {
+            if flows.iter().all(|flow| !kept.flows.contains(flow)) {
+                let parameter = priority(scenario, levels, (&path, flows), false);
+                found.push(Parameter { is_wide: true, ..parameter });
+            }
+        }
     }
+    for group in groups {
+        found.push(priority(scenario, levels, (&group.path, group.flows), are_many));
+    }
+}
+
+/// Returns the priority of some flows; `is_any` is whether it may also be the one that is written, where
+/// an edit of more flows has changed that.
+fn priority(
+    scenario: &Scenario,
+    levels: &Levels,
+    (path, flows): (&str, Vec<usize>),
+    is_any: bool,
+) -> Parameter {
+    let path = format!("{path}.pcp");
+    let tags = flows.iter().map(|flow| scenario.flows[*flow].tag.map(|tag| tag.pcp.get()));
+    let tags: BTreeSet<Option<u8>> = tags.collect();
+    let now = tags.first().copied().flatten().filter(|_| tags.len() == 1);
+    let others = levels.others(now.filter(|_| !is_any));
+    let values: Vec<Vec<Override>> = others.iter().map(|pcp| set(&path, pcp)).collect();
+    // Frames without a tag have the priority of the port, which is 0 unless it says otherwise.
+    let written = if tags.len() > 1 { SEVERAL } else { levels.rank(now.unwrap_or(0)) };
+    let others = others.iter().map(|pcp| levels.rank(*pcp));
+    let ranks = [written].into_iter().chain(others).collect();
+    let old =
+        tags.iter().map(|own| own.map_or_else(|| "untagged".to_owned(), |pcp| pcp.to_string()));
+    let old = old.collect::<Vec<_>>().join(", ");
+    let parameter = Parameter::new(scenario, Freedom::Pcp, (path, old), values);
+    Parameter { flows, ranks, ..parameter }
 }
 
 /// Returns a priority of its own for each of these flows that shares one with its class, if that may
@@ -355,17 +423,10 @@ pub(super) fn split(scenario: &Scenario, space: &Space, flows: &BTreeSet<usize>)
         })
     };
     let apart = flows.iter().filter(|flow| shared(flow)).take(MOST_SINGLE);
+    // The class may have another priority than what is written.
     let apart = apart.map(|&number| {
-        let flow = &scenario.flows[number];
-        let path = format!("flows.{}.pcp", flow.name);
-        // The class may have another priority than what is written.
-        let others = levels.others(None);
-        let values: Vec<Vec<Override>> = others.iter().map(|pcp| set(&path, pcp)).collect();
-        let old = flow.tag.map_or_else(|| "untagged".to_owned(), |tag| tag.pcp.get().to_string());
-        let parameter = Parameter::new(scenario, Freedom::Pcp, (path, old), values);
-        let all = [flow.tag.map_or(0, |tag| tag.pcp.get())].into_iter().chain(others);
-        let ranks = all.map(|pcp| levels.rank(pcp)).collect();
-        Parameter { flows: vec![number], ranks, ..parameter }
+        let path = format!("flows.{}", scenario.flows[number].name);
+        priority(scenario, &levels, (&path, vec![number]), true)
     });
     apart.collect()
 }
@@ -643,9 +704,4 @@ pub(super) fn numbers(scenario: &Scenario) -> Vec<Parameter> {
 /// Returns a number raised by this many percent, rounded up.
 fn raised(number: u64, percent: u64) -> u64 {
     (number * (100 + percent)).div_ceil(100)
-}
-
-/// Returns the shortest deadline of some flows.
-pub(super) fn shortest(scenario: &Scenario, flows: &[usize]) -> Option<Duration> {
-    flows.iter().filter_map(|number| scenario.flows[*number].deadline).min()
 }

@@ -26,10 +26,9 @@ impl Stacks {
             }
         }
         let shared = nodes.into_iter().filter_map(|(stack, nodes)| {
-            let is_plain = !stack.contains(['[', ']', '*', '=']);
             if declared.contains(&stack) {
                 Some((format!("stacks.{stack}"), nodes))
-            } else if nodes.len() > 1 && is_plain {
+            } else if nodes.len() > 1 && !has_selector(stack) {
                 Some((format!("nodes[stack={stack}]"), nodes))
             } else {
                 None
@@ -54,7 +53,13 @@ fn entries<'v>(
     entries.iter().map(|own| (own.key.as_str(), &own.value))
 }
 
-fn entry<'v>(value: &'v Value, key: &str) -> Option<&'v Value> {
+/// Returns whether a text has signs of a selector, which cannot tell them from its own.
+pub(super) fn has_selector(text: &str) -> bool {
+    text.contains(['[', ']', '*', '='])
+}
+
+/// Returns the value of a key.
+pub(super) fn entry<'v>(value: &'v Value, key: &str) -> Option<&'v Value> {
     let Data::Map(entries) = &value.data else {
         return None;
     };

@@ -1,19 +1,21 @@
-//! One design: the scenario read with its edits, and bounded.
+//! One design: the scenario with its edits, bounded.
 //!
-//! What a trial says is what the written file is judged by: each one reads the scenario anew, so that
-//! all that follows from an edit is in it.
+//! A deadline that total flow analysis proves needs no other method; where only the number of proofs and
+//! what the others lack count, no other is applied to it. Least margins take all methods.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use rtether_bounds::{Analysis, Effect};
+use rtether_bounds::{Analysis, Effect, Methods};
 use rtether_model::quantity::Duration;
 
 use super::progress::Progress;
+use super::readings::Readings;
 use super::space::{Point, Space};
 use crate::bound;
-use crate::scenario::{Override, Scenario, Written};
+use crate::scenario::Scenario;
 use crate::sums;
 use crate::words::Standing;
 
@@ -183,25 +185,41 @@ pub(super) enum Halt {
 
 /// Trials of the designs of a scenario, each of which is made once.
 pub(super) struct Trials<'a> {
-    written: &'a Written,
+    readings: &'a RefCell<Readings>,
     pub(super) space: &'a Space,
     progress: &'a Progress,
+    by: Known,
     goals: usize,
-    known: BTreeMap<Point, Arc<Judged>>,
     /// How many are left.
     pub(super) left: usize,
 }
 
+/// What designs were judged to be, by some methods.
+pub(super) struct Known {
+    methods: Methods,
+    judged: BTreeMap<Point, Arc<Judged>>,
+}
+
+impl Known {
+    /// Begins with nothing.
+    pub(super) const fn new(methods: Methods) -> Self {
+        Self { methods, judged: BTreeMap::new() }
+    }
+}
+
 impl<'a> Trials<'a> {
+    /// Begins with what the scenario counts as it is written, and a number of trials; `methods` are those
+    /// of each trial.
     pub(super) fn new(
-        written: &'a Written,
-        space: &'a Space,
+        (readings, space): (&'a RefCell<Readings>, &'a Space),
         progress: &'a Progress,
+        methods: Methods,
         (first, most): (Judged, usize),
     ) -> Self {
         let goals = first.proved.len();
-        let known = BTreeMap::from([(space.written(), Arc::new(first))]);
-        Self { written, space, progress, goals, known, left: most }
+        let judged = BTreeMap::from([(space.written(), Arc::new(first))]);
+        let by = Known { methods, judged };
+        Self { readings, space, progress, by, goals, left: most }
     }
 
     /// Judges a design.
@@ -213,42 +231,91 @@ impl<'a> Trials<'a> {
     /// Judges several designs at the same time.
     pub(super) fn judge_all(&mut self, points: &[Point]) -> Result<Vec<Arc<Judged>>, Halt> {
         let mut new: Vec<&Point> =
-            points.iter().filter(|own| !self.known.contains_key(*own)).collect();
+            points.iter().filter(|own| !self.by.judged.contains_key(*own)).collect();
         new.sort_unstable();
         new.dedup();
         if new.len() > self.left {
             self.left = 0;
             return Err(Halt::Spent);
         }
-        let (written, space, progress) = (self.written, self.space, self.progress);
-        let goals = self.goals;
-        let judged: Option<Vec<Judged>> = new
-            .par_iter()
-            .map(|point| judge(written, &space.changes(point), goals, progress))
-            .collect();
+        self.readings.borrow_mut().prepare(self.space, &new);
+        let readings = self.readings.borrow();
+        let trial = Trial { readings: &readings, space: self.space, progress: self.progress };
+        let (methods, goals) = (self.by.methods, self.goals);
+        let judged: Option<Vec<Judged>> =
+            new.par_iter().map(|point| trial.judge(point, methods, goals)).collect();
         let judged = judged.ok_or(Halt::Interrupted)?;
         self.left -= new.len();
         for (point, judged) in new.into_iter().zip(judged) {
-            self.known.insert(point.clone(), Arc::new(judged));
+            self.by.judged.insert(point.clone(), Arc::new(judged));
         }
-        Ok(points.iter().map(|point| Arc::clone(&self.known[point])).collect())
+        Ok(points.iter().map(|point| Arc::clone(&self.by.judged[point])).collect())
+    }
+
+    /// Takes other methods from now on, by which nothing is known yet; returns what those before were, and
+    /// what is known by them.
+    pub(super) fn change(&mut self, by: Known) -> Known {
+        std::mem::replace(&mut self.by, by)
+    }
+
+    /// Returns the largest quotient of bound and deadline of each flow of a design, in millionths; `None`
+    /// for those without a deadline.
+    pub(super) fn quotients(&mut self, point: &Point) -> Result<Vec<Option<u64>>, Halt> {
+        self.readings.borrow_mut().prepare(self.space, &[point]);
+        let readings = self.readings.borrow();
+        let trial = Trial { readings: &readings, space: self.space, progress: self.progress };
+        match trial.bounds(point, self.by.methods)? {
+            Some((scenario, analysis)) => Ok(quotients(&scenario, &analysis)),
+            None => Ok(vec![Some(NO_BOUND); readings.flows()]),
+        }
     }
 }
 
-/// Judges the scenario with these changes; `None` if it was interrupted.
-fn judge(
-    written: &Written,
-    changes: &[Override],
-    goals: usize,
-    progress: &Progress,
-) -> Option<Judged> {
-    let Some(scenario) = written.with_all(changes) else {
-        return Some(Judged::nothing(goals));
-    };
-    let analysis = bound::analyze_while(&scenario, progress.run())?;
-    progress.tried();
-    let judged = Judged::new(&self::goals(&scenario, &analysis));
-    // Other edits than those of the language would have other streams.
-    debug_assert_eq!(judged.proved.len(), goals);
-    Some(judged)
+/// What a trial needs.
+struct Trial<'a> {
+    readings: &'a Readings,
+    space: &'a Space,
+    progress: &'a Progress,
+}
+
+impl Trial<'_> {
+    /// Judges a design; `None` if it was interrupted.
+    fn judge(&self, point: &Point, methods: Methods, goals: usize) -> Option<Judged> {
+        let Some((scenario, analysis)) = self.bounds(point, methods).ok()? else {
+            return Some(Judged::nothing(goals));
+        };
+        self.progress.tried();
+        let judged = Judged::new(&self::goals(&scenario, &analysis));
+        // Other edits than those of the language would have other streams.
+        debug_assert_eq!(judged.proved.len(), goals);
+        Some(judged)
+    }
+
+    /// Bounds a design; `None` if it is no scenario.
+    fn bounds(
+        &self,
+        point: &Point,
+        methods: Methods,
+    ) -> Result<Option<(Scenario, Analysis)>, Halt> {
+        let Some(scenario) = self.readings.scenario(self.space, point) else {
+            return Ok(None);
+        };
+        // A sum takes bounds that are no goals themselves.
+        let methods = if scenario.sums.is_empty() { methods } else { Methods::All };
+        let analysis = bound::analyze_with_while(&scenario, methods, self.progress.run());
+        Ok(Some((scenario, analysis.ok_or(Halt::Interrupted)?)))
+    }
+}
+
+/// Returns the largest quotient of bound and deadline of each flow, in millionths.
+fn quotients(scenario: &Scenario, analysis: &Analysis) -> Vec<Option<u64>> {
+    let mut found = vec![None; scenario.flows.len()];
+    for (stream, condition) in analysis.judged() {
+        let Some(limit) = scenario.flows[stream.flow.index()].deadline else { continue };
+        let bound = stream.bound.as_ref().ok().map(|bound| bound.latency);
+        let goal = Goal { bound, limit, effect: condition.map(|own| own.effect) };
+        let own = &mut found[stream.flow.index()];
+        *own = (*own).max(Some(goal.quotient()));
+    }
+    found
 }

@@ -5,6 +5,7 @@ mod demos;
 mod draw;
 mod exhaustive;
 mod kinds;
+mod large;
 
 use rtether::bound::{self, Bounds, Counts};
 use rtether::check::{Options, check};
