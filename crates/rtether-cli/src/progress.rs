@@ -129,7 +129,7 @@ pub(crate) fn designing<T: Send>(
     work: impl FnOnce() -> T + Send,
 ) -> Result<T, String> {
     let asked = Arc::clone(progress);
-    let shown = ("{spinner} {msg}  {elapsed}", || best_so_far(progress));
+    let shown = ("{spinner} {msg}  {elapsed}", || progress.words());
     on_threads(pace, move || asked.cancel(), shown, work)
 }
 
@@ -148,22 +148,6 @@ fn on_threads<T: Send>(
     let outcome = watched(|| bar.set_message(message()), || pool.install(work));
     bar.finish_and_clear();
     Ok(outcome)
-}
-
-/// Returns what the best design proves: `151 of 160 deadlines proved, worst bound 1.07 times its
-/// deadline, 312 designs tried`.
-fn best_so_far(progress: &design::Progress) -> String {
-    let best = progress.best();
-    let worst = match best.worst_ppm {
-        Some(ppm) => format!("{}.{:02} times its deadline", ppm / 1_000_000, ppm / 10_000 % 100),
-        None => "none".to_owned(),
-    };
-    format!(
-        "{} of {} deadlines proved, worst bound {worst}, {} designs tried",
-        best.proved,
-        best.of,
-        progress.trials()
-    )
 }
 
 /// Returns how far a search is: `4312 plants tried, 2 streams late, 23 s left`.

@@ -56,8 +56,10 @@ fn _rtether(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(questions::admit, module)?)?;
     module.add_function(wrap_pyfunction!(questions::bound_of, module)?)?;
     module.add_function(wrap_pyfunction!(questions::compare_schemes, module)?)?;
+    module.add_function(wrap_pyfunction!(questions::design, module)?)?;
     module.add_function(wrap_pyfunction!(questions::diff, module)?)?;
     module.add_function(wrap_pyfunction!(questions::discovery, module)?)?;
+    module.add_function(wrap_pyfunction!(questions::explain, module)?)?;
     module.add_function(wrap_pyfunction!(questions::export, module)?)?;
     module.add_function(wrap_pyfunction!(questions::fail, module)?)?;
     module.add_function(wrap_pyfunction!(questions::limit, module)?)?;

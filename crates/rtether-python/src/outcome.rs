@@ -8,6 +8,7 @@ use pyo3::types::PyCapsule;
 use rtether::against::{self, Against};
 use rtether::bound::{self, Analysis, Bounds};
 use rtether::compare::{self, ByFlow, Comparison};
+use rtether::design;
 use rtether::import::Plan;
 use rtether::limit::{self, Answer, Limit};
 use rtether::report::format::{Format, Part, Render};
@@ -31,6 +32,7 @@ pub(crate) enum Found {
     Limit(Box<(Arc<Scenario>, Limit)>),
     /// With whether streams are shown.
     Schemes(Box<(Comparison, bool)>),
+    Design(Box<design::Outcome>),
     /// Shown already.
     Shown(Box<Shown>),
 }
@@ -92,6 +94,7 @@ impl Outcome {
             Found::Limit(both) => show(&Answer { scenario: &both.0, limit: &both.1 }),
             Found::Schemes(both) if both.1 => show(&ByFlow(&both.0)),
             Found::Schemes(both) => show(&both.0),
+            Found::Design(outcome) => show(&design::Answer { outcome }),
             Found::Shown(shown) => show(&**shown),
         })
     }
@@ -104,6 +107,7 @@ impl Outcome {
             Found::Bounds(both) => bounds(both).conclusion(),
             Found::Limit(both) => both.1.conclusion(),
             Found::Schemes(both) => both.0.conclusion(),
+            Found::Design(outcome) => outcome.conclusion(),
             Found::Shown(shown) => return shown.conclusion,
         })
     }
@@ -147,6 +151,7 @@ impl Outcome {
             Found::Against(both) => Ok(py.detach(|| against::html(&both.0, &both.1))),
             Found::Limit(both) => Ok(py.detach(|| limit::html(&both.0, &both.1))),
             Found::Schemes(both) => Ok(py.detach(|| compare::html(&both.0))),
+            Found::Design(outcome) => Ok(py.detach(|| design::html(outcome))),
             Found::Shown(_) => Err(PyValueError::new_err("this result has no page")),
         }
     }

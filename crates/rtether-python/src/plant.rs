@@ -89,6 +89,16 @@ impl Plant {
         Ok(Self { written: Written::of(&loaded, Vec::new()), loaded, scenario: Arc::new(scenario) })
     }
 
+    /// Returns one whose file has another text, and includes the same files.
+    pub(crate) fn settled(py: Python<'_>, written: &Written, text: String) -> PyResult<Self> {
+        let written = Written { text, changes: Vec::new(), ..written.clone() };
+        let loaded = py.detach(|| written.load());
+        let Some(scenario) = loaded.scenario.clone() else {
+            return Err(diagnose::error(py, &loaded));
+        };
+        Ok(Self { written, loaded, scenario: Arc::new(scenario) })
+    }
+
     /// Returns the scenario after changes, and how it is written.
     pub(crate) fn changed(
         &self,

@@ -1,5 +1,5 @@
-//! Further questions to a plant: those of `admit`, `limit`, `compare`, `check --fail`, `diff` and
-//! `export`, and of the options of `bound`.
+//! Further questions to a plant: those of `admit`, `design`, `limit`, `compare`, `check --fail`, `diff`
+//! and `export`, and of the options of `bound`.
 #![allow(clippy::needless_pass_by_value, reason = "arguments that come from Python are owned")]
 
 use std::sync::Arc;
@@ -8,6 +8,7 @@ use pyo3::exceptions::{PyLookupError, PyValueError};
 use pyo3::prelude::*;
 use rtether::bound::{self, Bounds, ByDiameter, Places, SensitivityError, Steps, Waits};
 use rtether::compare::{self, Candidate};
+use rtether::design::{DesignError, ExplainError, Progress as Designed, Question as Designing};
 use rtether::export::{Choice, Target, YAML, export_part, whole};
 use rtether::fail::{Element, FailError, Question as Failing, Which};
 use rtether::import::Duration;
@@ -87,6 +88,52 @@ pub(crate) fn limit(
         work::run(py, jobs, None, move |progress| rtether::limit::find(&own, &question, progress))?;
     let both = (scenario, found.map_err(wrong)?);
     Ok(Outcome(Found::Limit(Box::new(both))))
+}
+
+/// Searches for settings under which every deadline is proved.
+#[pyfunction]
+pub(crate) fn design(
+    py: Python<'_>,
+    plant: &Plant,
+    changes: Changes,
+    trials: Option<usize>,
+    jobs: usize,
+) -> PyResult<(Outcome, Plant)> {
+    let (scenario, written) = plant.changed(py, &changes)?;
+    let question = Designing { trials, ..Designing::default() };
+    let progress = Arc::new(Designed::default());
+    let (own, text) = (Arc::clone(&progress), written.clone());
+    let found = work::run(py, jobs, None, move |_| {
+        rtether::design::design(&scenario, &text, question, &own)
+    });
+    let outcome = found.inspect_err(|_| progress.cancel())?.map_err(|error| match error {
+        DesignError::NoDeadline => PyLookupError::new_err(error.to_string()),
+        DesignError::Unwritten(_) => wrong(error),
+    })?;
+    let plant = Plant::settled(py, &written, outcome.text.clone())?;
+    Ok((Outcome(Found::Design(Box::new(outcome))), plant))
+}
+
+/// Says what prevents the deadline of a flow.
+#[pyfunction]
+pub(crate) fn explain(
+    py: Python<'_>,
+    plant: &Plant,
+    changes: Changes,
+    flow: String,
+    trials: Option<usize>,
+    jobs: usize,
+) -> PyResult<Outcome> {
+    let (scenario, written) = plant.changed(py, &changes)?;
+    let question = Designing { trials, ..Designing::default() };
+    let progress = Arc::new(Designed::default());
+    let own = Arc::clone(&progress);
+    let found = work::run(py, jobs, None, move |_| {
+        let found = rtether::design::explain(&scenario, &written, &flow, question, &own)?;
+        Ok::<_, ExplainError>(Shown::of(&found).judged(found.conclusion()))
+    });
+    let found = found.inspect_err(|_| progress.cancel())?;
+    found.map(shown).map_err(|error| PyLookupError::new_err(error.to_string()))
 }
 
 /// Compares access schemes on the hubs of a plant.

@@ -213,6 +213,34 @@ class Questions(unittest.TestCase):
         with self.assertRaisesRegex(LookupError, "rtps"):
             self.ring.discovery()
 
+    def test_a_design_is_that_of_the_command(self) -> None:
+        scenarios = pathlib.Path(os.environ["RTETHER_ROOT"], "scenarios")
+        text = scenarios.joinpath("goose-multicast.yaml").read_text(encoding="utf-8")
+        pathlib.Path("goose.yaml").write_text(text, encoding="utf-8")
+        words = ["goose.yaml", "--set", "design.allow=[pcp, layers]", "--trials", "600"]
+        found = rtether.load("goose.yaml").design(set={"design.allow": "[pcp, layers]"}, trials=600)
+        self.agree(found.result, "design", *words, "-o", "new.yaml")
+        self.assertEqual(found.text, pathlib.Path("new.yaml").read_text(encoding="utf-8"))
+        self.assertEqual((found.end, found.proved, len(found.edits)), ("proved", (7, 7), 3))
+        self.assertIs(found.ok, True)
+        self.assertIs(found.plant.bound().ok, True)
+        self.assertIn("<html", found.result.report())
+        self.assertIn("7 of 7 deadlines proved", str(found))
+        idle = rtether.load(RING.replace(", deadline: 1 ms", ""))
+        with self.assertRaisesRegex(LookupError, "no flow has a deadline"):
+            idle.design()
+
+    def test_what_prevents_a_deadline_is_that_of_the_command(self) -> None:
+        late = {"flows.trip.deadline": "30 us", "design.allow": "[pcp]"}
+        words = [f"--set={path}={value}" for path, value in late.items()]
+        found = self.ring.explain("trip", set=late)
+        said = self.agree(found, "design", "ring.yaml", "--explain", "trip", *words)
+        self.assertTrue(found.to_dict()["causes"], said)
+        with self.assertRaisesRegex(LookupError, "did you mean `trip`"):
+            self.ring.explain("trap")
+        with self.assertRaisesRegex(LookupError, "`bulk` has no deadline"):
+            self.ring.explain("bulk")
+
     def test_a_plant_is_exported(self) -> None:
         exported = self.ring.export("saihu", set={"flows.bulk.size": "1000 B"})
         exported.write("python")

@@ -149,6 +149,35 @@ impl Scenario {
         let messages = if self.network.admission.is_some() { "admission" } else { "ARP" };
         flow.map_or(messages, |flow| &flow.name)
     }
+
+    /// Leaves out the flows that are not kept, with the requirements on sums that name one. What the
+    /// network has been given for all flows, such as the turns of stations at a hub, stays.
+    pub fn retain_flows(&mut self, is_kept: impl Fn(&Flow) -> bool) {
+        let mut numbers = Vec::new();
+        let mut count = 0;
+        for flow in &self.flows {
+            let is_kept = is_kept(flow);
+            numbers.push(is_kept.then_some(FlowId(count)));
+            count += u32::from(is_kept);
+        }
+        self.assumptions.held.retain_mut(|own| own.about.renumber(&numbers));
+        self.design.keep.retain_mut(|own| own.renumber(&numbers));
+        self.flows.retain(is_kept);
+        let names: BTreeSet<&String> = self.flows.iter().map(|flow| &flow.name).collect();
+        self.sums.retain(|sum| sum.flows.iter().all(|name| names.contains(name)));
+    }
+}
+
+impl About {
+    /// Gives a flow its new number, by the one that it had, and returns whether it is still there.
+    fn renumber(&mut self, numbers: &[Option<FlowId>]) -> bool {
+        let Self::Flow(flow) = self else {
+            return true;
+        };
+        let number = numbers[flow.index()];
+        *flow = number.unwrap_or(*flow);
+        number.is_some()
+    }
 }
 
 /// How to simulate.

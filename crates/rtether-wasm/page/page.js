@@ -42,8 +42,9 @@ function far(progress) {
   if (percent === null) at("bar").removeAttribute("value");
   else at("bar").value = percent;
   at("far").textContent = text;
-  // A voice that read each percent would say nothing else.
-  if (!at("busy").hidden && (percent === null || Math.floor(percent / 25) > far.quarter)) at("heard").textContent = text;
+  // A voice that read each percent, or each design that was tried, would say nothing else.
+  const isCount = / tried$/.test(progress);
+  if (!at("busy").hidden && !isCount && (percent === null || Math.floor(percent / 25) > far.quarter)) at("heard").textContent = text;
   far.quarter = Math.floor((percent ?? 0) / 25);
 }
 
@@ -393,6 +394,46 @@ async function why(isAsked) {
   if (at("whole").open && !at("report").querySelector("iframe")) await report();
 }
 
+/** The text with the edits of the last design, and the text that it is of. */
+let designed = null;
+
+/** Searches for a design, or for what prevents the deadline of the chosen flow. */
+async function design(isExplained) {
+  // A verdict that is under way comes first.
+  if (document.body.dataset.state !== "verdict") {
+    say("still judging");
+    return;
+  }
+  const flow = at("stream").value;
+  const { text } = scenario();
+  designed = null;
+  at("adopt").hidden = true;
+  at("designed").classList.add("stale");
+  delete document.body.dataset.designed;
+  const question = isExplained ? { do: "explain", flow } : { do: "design" };
+  const found = await ask({ ...question, ...scenario() });
+  at("designed").classList.remove("stale");
+  if (!found) return;
+  if (found.error) at("designed").replaceChildren(node("p", {}, ...words(found.error)));
+  else put(at("designed"), found.html);
+  if (found.edits?.length > 0) {
+    designed = { before: text, text: found.text };
+    at("adopt").hidden = false;
+  }
+  document.body.dataset.designed = isExplained ? flow : "all";
+}
+
+/** Puts the text with the edits in place of the one that they are of; the browser can undo it. */
+function adopt() {
+  if (designed?.before !== editor.value) {
+    say("the scenario has changed since: design it again");
+    return;
+  }
+  replace(0, editor.value.length, designed.text);
+  at("adopt").hidden = true;
+  say("edits made");
+}
+
 /** The page of `check --report`, in a frame of its own. */
 async function report() {
   at("report").replaceChildren(node("p", { className: "note" }, "…"));
@@ -413,6 +454,7 @@ async function report() {
 let soon;
 function changed() {
   document.body.dataset.state = "typing";
+  at("designed").classList.add("stale");
   draw();
   clearTimeout(soon);
   soon = setTimeout(work, 120);
@@ -425,6 +467,8 @@ function open(name, text) {
   editor.setSelectionRange(0, 0);
   loaded = { diagnostics: [], mends: [] };
   at("stream").replaceChildren();
+  at("designed").replaceChildren();
+  at("adopt").hidden = true;
   at("imported").hidden = true;
   draw();
   clearTimeout(soon);
@@ -481,6 +525,9 @@ function listen() {
   at("save").addEventListener("click", save);
   at("stream").addEventListener("change", () => why(false));
   at("what").addEventListener("change", () => why(false));
+  at("design").addEventListener("click", () => design(false));
+  at("explain").addEventListener("click", () => design(true));
+  at("adopt").addEventListener("click", adopt);
   at("whole").addEventListener("toggle", () => at("whole").open && report());
   window.addEventListener("hashchange", fromLink);
   let depth = 0;

@@ -12,8 +12,8 @@
 //!
 //! # Modules
 //!
-//! rtether in a browser: `work` answers one question (load, check, bound, why, import) by functions
-//! of `rtether`, `question` reads it.
+//! rtether in a browser: `work` answers one question (load, check, bound, design, explain, why,
+//! import) by functions of `rtether`, `question` reads it.
 //!
 //! `page/` is what `cargo xtask playground` puts into one file with the program: `bin/unpack`
 //! unpacks it, `wasi.js` starts both, `worker.js` asks, `page.js` shows and edits.
@@ -44,7 +44,7 @@ pub fn answer(question: &[u8]) -> String {
 }
 
 /// Like [`answer`]; `tell` is called with how far it is: the percent that are simulated, a word for
-/// what follows, and `verdict` with the answer without what would help.
+/// what follows, `verdict` with the answer without what would help, and of a search what it has found.
 pub fn answer_telling(question: &[u8], tell: impl Fn(&str) + Send + Sync + 'static) -> String {
     let told: Tell = Arc::new(tell);
     let answer = Question::read(question).and_then(|question| work::answer(&question, &told));

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rtether::bound::{self, Bounds, Duration};
 use rtether::check::{self, Options};
+use rtether::design;
 use rtether::import::{self, Imported};
 use rtether::report::format::{Format, Render};
 use rtether::report::table::Screen;
@@ -22,6 +23,8 @@ pub(crate) fn answer(question: &Question<'_>, tell: &Tell) -> Result<Value, Stri
         "load" => Ok(load(question)),
         "check" => check(question, tell),
         "bound" => bounds(question),
+        "design" => design(question, tell),
+        "explain" => prevented(question, tell),
         "why" => explain(question, tell),
         "import" => import(question),
         other => Err(format!("there is no question `{other}`")),
@@ -151,6 +154,33 @@ fn bounds(question: &Question<'_>) -> Result<Value, String> {
     let analysis = bound::analyze(&scenario);
     let bounds = Bounds { scenario: &scenario, analysis: &analysis };
     Ok(shown(&bounds).into())
+}
+
+/// Searches for settings under which every deadline is proved; the answer has the new text.
+fn design(question: &Question<'_>, tell: &Tell) -> Result<Value, String> {
+    let (scenario, written) = plant(question)?;
+    let progress = designing(tell);
+    let found = design::design(&scenario, &written, design::Question::default(), &progress);
+    let outcome = found.map_err(|error| error.to_string())?;
+    let mut shown = shown(&design::Answer { outcome: &outcome });
+    let edits = outcome.edits.iter().map(|own| own.path.as_str());
+    shown.insert("edits".to_owned(), edits.collect());
+    shown.insert("text".to_owned(), outcome.text.clone().into());
+    Ok(shown.into())
+}
+
+/// Says what prevents the deadline of a flow.
+fn prevented(question: &Question<'_>, tell: &Tell) -> Result<Value, String> {
+    let (scenario, written) = plant(question)?;
+    let (progress, flow) = (designing(tell), question.text("flow"));
+    let found = design::explain(&scenario, &written, flow, design::Question::default(), &progress);
+    Ok(shown(&found.map_err(|error| error.to_string())?).into())
+}
+
+/// Returns the progress of a search for a design, which tells each design that was tried.
+fn designing(tell: &Tell) -> design::Progress {
+    let tell = Arc::clone(tell);
+    design::Progress::telling(move |progress| tell(&progress.words()))
 }
 
 /// Explains the slowest packet of a stream, or with `bound` its proved bound.

@@ -15,6 +15,7 @@ pub const ALL: &[Described] = &[
     Described::of::<bound::DiameterJson<'_>>(),
     Described::of::<diff::DiffJson<'_>>(),
     Described::of::<discovery::DiscoveryJson<'_>>(),
+    Described::of::<design::ExplainedJson<'_>>(),
     Described::of::<fail::FailuresJson<'_>>(),
     Described::of::<fix::FixJson<'_>>(),
     Described::of::<import::ImportJson<'_>>(),

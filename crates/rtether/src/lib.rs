@@ -25,8 +25,8 @@
 //! messages propose, made and checked), `fail` (the check again for every single failure),
 //! `design` (settings under which every deadline is proved, with the fewest edits: `space` says what
 //! may change, `trial` bounds one design, `search` climbs, `prune` takes edits back that nothing
-//! needs, `obstacle` has conditions that no design in the space meets), `dice` (random numbers of
-//! searches),
+//! needs, `obstacle` has conditions that no design in the space meets; `explain` looks for flows and
+//! costs that prevent a deadline, which `burden` takes away), `dice` (random numbers of searches),
 //! `discovery` (what discovery over RTPS takes on each link), `documents` (each kind of JSON with its schema), `export` (the plant for other tools,
 //! or why they cannot express it), `words` (of verdicts, and what each stands for), `verdict`,
 //! `place`, `domain` and `timeline` (what reports show of a plant and of a packet), `report` (a

@@ -70,6 +70,30 @@ fn wrong_input_of_a_design_is_exit_code_2() {
     in_folder(&folder, "design plant.yaml -o /proc/no/new.yaml").exits(4);
 }
 
+#[test]
+fn what_prevents_a_deadline_is_named() {
+    let folder = demo("design-explain", "bottling-line.yaml");
+    in_folder(&folder, "design plant.yaml --explain setpont")
+        .exits(2)
+        .says("no flow is named `setpont`; did you mean `setpoint`?");
+    in_folder(&folder, "design plant.yaml --explain setpoint -o new.yaml").exits(2);
+    let mut text = folder.read("plant.yaml");
+    text =
+        text.replace("size: 64 B,  pcp: 6, deadline: 1 ms", "size: 64 B, pcp: 6, deadline: 200 us");
+    text.push_str("design: { allow: [pcp] }\n");
+    folder.write("late.yaml", text);
+    let found = in_folder(&folder, "design late.yaml --explain setpoint --json");
+    let document = found.exits(1).json();
+    follows_schema(&document);
+    assert_eq!(document["schema"], "rtether.explained/1");
+    // By hand: its packets take 200 us in drive1, and some time before.
+    let causes = document["causes"].as_array().unwrap();
+    assert!(causes.iter().any(|own| own["name"] == "receive of drive1"), "{document}");
+    let rows = in_folder(&folder, "design late.yaml --explain setpoint --csv").exits(1).out.clone();
+    assert_eq!(rows.lines().count(), causes.len() + 1, "{rows}");
+    in_folder(&folder, "design plant.yaml --explain feedback").exits(0).shows("feedback (deadline");
+}
+
 /// A plant whose deadlines are too short for all, but not for each alone.
 fn crowd() -> String {
     let mut text = "rtether: 1\nnodes:\n".to_owned();

@@ -21,7 +21,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use rtether_testkit::Run;
+use rtether_testkit::{Folder, Run};
 use serde_json::{Value, json};
 
 pub(crate) fn root() -> PathBuf {
@@ -78,6 +78,41 @@ fn answers_are_those_of_the_command() {
         let expected = command(&[&["why", name, "picture", "--json"], options].concat());
         assert_eq!(ask(&question, b"")["json"], expected);
     }
+}
+
+/// A plant of one switch in which a flow needs a priority.
+pub(crate) const CROWD: &str = "rtether: 1
+design: { allow: [pcp] }
+nodes: { a: { stack: zero }, b: { stack: zero }, c: { stack: zero }, d: { stack: zero } }
+switches: { sw: { ports: 4, queues: 4 } }
+links:
+  - { ends: [a, \"sw:1\"], rate: 10 Mbit/s }
+  - { ends: [b, \"sw:2\"], rate: 10 Mbit/s }
+  - { ends: [c, \"sw:3\"], rate: 10 Mbit/s }
+  - { ends: [d, \"sw:4\"], rate: 10 Mbit/s }
+flows:
+  - { name: late, from: a, to: c, period: 10 ms, size: 200 B, deadline: 2 ms }  # urgent
+  - { name: bulk, from: b, to: c, period: 10 ms, size: 1400 B }
+  - { name: more, from: d, to: c, period: 10 ms, size: 1400 B }
+run: { for: 1 s }
+";
+
+#[test]
+fn a_design_is_that_of_the_command() {
+    let folder = Folder::new("playground-design");
+    folder.write("plant.yaml", CROWD);
+    let path = folder.path().join("plant.yaml");
+    let path = path.to_str().unwrap();
+    let question = json!({ "do": "design", "name": path, "text": CROWD });
+    let answer = ask(&question, b"");
+    assert_eq!(answer["json"], command(&["design", path, "--json", "--no-progress"]));
+    assert_eq!(answer["edits"], json!(["flows.late.pcp"]));
+    assert!(answer["text"].as_str().unwrap().contains("# urgent"), "{answer}");
+    let hasty = CROWD.replace("2 ms", "1 ms");
+    folder.write("plant.yaml", &hasty);
+    let question = json!({ "do": "explain", "name": path, "text": hasty, "flow": "late" });
+    let expected = command(&["design", path, "--explain", "late", "--json", "--no-progress"]);
+    assert_eq!(ask(&question, b"")["json"], expected);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use rtether_testkit::skip;
 use serde_json::{Value, json};
 
 use super::browser::{self, Screen, Tab};
-use super::{command, root, scenarios};
+use super::{CROWD, command, root, scenarios};
 
 /// Time limit for an answer of the page, on a machine that is busy with other tests.
 const PATIENCE: Duration = Duration::from_mins(2);
@@ -191,4 +191,39 @@ fn what_takes_too_long_gives_way_to_what_is_typed() {
     let shown = tab.text("document.getElementById('banner').textContent");
     assert!(shown.contains("PASS: \u{2713} proved"), "{shown}");
     wait(&mut tab, "document.getElementById('busy').hidden");
+}
+
+/// Oracle: the command on the text that the page has then.
+#[test]
+#[ignore = "long"]
+fn a_design_is_shown_and_put_into_the_scenario() {
+    let Some(mut tab) = open("playground-design", Screen::DESKTOP) else {
+        return;
+    };
+    let text = Value::from(CROWD);
+    tab.eval(&format!("open('crowd.yaml', {text}), 0"));
+    wait(&mut tab, "document.body.dataset.state === 'verdict'");
+    tab.click("#design");
+    wait(&mut tab, "document.body.dataset.designed === 'all'");
+    let told = tab.text("document.getElementById('designed').textContent");
+    assert!(told.contains("1 of 1 deadline proved with 1 edit"), "{told}");
+    assert!(told.contains("flows.late.pcp"), "{told}");
+    tab.eval("document.getElementById('design-title').scrollIntoView({ behavior: 'instant' })");
+    tab.picture("playground-design");
+    tab.click("#adopt");
+    wait(&mut tab, "document.body.dataset.state === 'verdict'");
+    let shown = tab.text("editor.value");
+    assert!(shown.contains("# urgent") && shown.contains("pcp: "), "{shown}");
+    let banner = tab.text("document.getElementById('banner').textContent");
+    assert!(banner.contains("PASS"), "{banner}");
+
+    let hasty = Value::from(CROWD.replace("2 ms", "1 ms"));
+    tab.eval(&format!("open('crowd.yaml', {hasty}), 0"));
+    wait(&mut tab, "document.body.dataset.state === 'verdict'");
+    tab.eval("document.getElementById('stream').value = 'late', 0");
+    tab.click("#explain");
+    wait(&mut tab, "document.body.dataset.designed === 'late'");
+    let told = tab.text("document.getElementById('designed').textContent");
+    assert!(told.contains("No design proves late"), "{told}");
+    assert_eq!(tab.eval("document.getElementById('adopt').hidden"), true);
 }

@@ -23,6 +23,7 @@ from ._rtether import Result, ScenarioError, __version__
 
 __all__ = [
     "Counts",
+    "Design",
     "Export",
     "Participant",
     "Plan",
@@ -170,6 +171,38 @@ class Plant:
         texts = [flow if isinstance(flow, str) else json.dumps(dict(flow)) for flow in flows]
         return _rtether.admit(self._inner, _changes(set, strict=strict), texts)
 
+    def design(
+        self,
+        *,
+        trials: Optional[int] = None,
+        set: Optional[Mapping[str, Any]] = None,
+        jobs: Optional[int] = None,
+    ) -> Design:
+        """Search for settings under which every deadline is proved, with the fewest edits; `ok` says
+        whether they are, `None` that it is not known whether more can be.
+
+        The section `design` of the scenario says what may change. `trials` is the number of designs to
+        search through at most. Raises `LookupError` if no flow has a deadline.
+        """
+        found = _rtether.design(self._inner, _changes(set), trials, jobs or 0)
+        return Design(found[0], Plant(found[1]))
+
+    def explain(
+        self,
+        flow: str,
+        *,
+        trials: Optional[int] = None,
+        set: Optional[Mapping[str, Any]] = None,
+        jobs: Optional[int] = None,
+    ) -> Result:
+        """Say what prevents the deadline of a flow, or of ``"FLOW to LISTENER"``, whatever the design:
+        flows and costs none of which can be left out; `ok` says whether a design proves it.
+
+        `trials` limits the designs of each set of them. Raises `LookupError` if there is no such flow,
+        or if it has no deadline.
+        """
+        return _rtether.explain(self._inner, _changes(set), flow, trials, jobs or 0)
+
     def limit(
         self,
         flows: Optional[str] = None,
@@ -299,6 +332,39 @@ class Plant:
             + (f"<ul>{''.join(warnings)}</ul>" if warnings else "")
             + f"<details><summary>Scenario</summary><pre>{html.escape(self.text)}</pre></details>"
         )
+
+
+class Design:
+    """Settings of a plant under which deadlines are proved."""
+
+    def __init__(self, result: Result, plant: Plant) -> None:
+        #: What the command prints, in every form; `report()` is its page.
+        self.result = result
+        #: The plant with the edits.
+        self.plant = plant
+        found = result.to_dict()
+        #: The edits: `path`, `old`, `new`, `changes` as ``PATH=VALUE``, `cost`, `needed_by`.
+        self.edits: list[dict[str, Any]] = found["edits"]
+        #: How many deadlines are proved with the edits, and how many there are.
+        self.proved: tuple[int, int] = (found["proved_after"], found["deadlines"])
+        #: ``"proved"``, ``"impossible"`` in the space that may change, or ``"best found"``.
+        self.end: str = found["end"]
+
+    @property
+    def ok(self) -> Optional[bool]:
+        """Whether every deadline is proved; `None` if it is not known whether more can be."""
+        return self.result.ok
+
+    @property
+    def text(self) -> str:
+        """The text of the scenario with the edits; its comments are kept."""
+        return self.plant.text
+
+    def __str__(self) -> str:
+        return str(self.result)
+
+    def _repr_html_(self) -> str:
+        return self.result._repr_html_()
 
 
 class Export(NamedTuple):

@@ -165,11 +165,17 @@ def compare_schemes(
     by_flow: bool,
     jobs: int,
 ) -> Result: ...
+def design(
+    plant: Plant, changes: Mapping[str, Any], trials: Optional[int], jobs: int
+) -> tuple[Result, Plant]: ...
 def diff(old: str, new: str) -> Result: ...
 def discovery(
     plant: Plant,
     changes: Mapping[str, Any],
     progress: Optional[Callable[[float], object]],
+) -> Result: ...
+def explain(
+    plant: Plant, changes: Mapping[str, Any], flow: str, trials: Optional[int], jobs: int
 ) -> Result: ...
 def export(
     plant: Plant,

@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use rtether_bounds::{Analysis, Dropper, Holder, Memory};
 use rtether_model::network::{NodeId, NodeKind};
 
+use super::part::Subject;
 use super::space::{Parameter, allowed, set};
 use crate::bound;
-use crate::scenario::{Freedom, Override, Scenario, Written};
+use crate::scenario::{Freedom, Override, Scenario};
 
 /// Returns whether memories may change.
 pub(super) fn may_change(scenario: &Scenario) -> bool {
@@ -18,10 +19,10 @@ pub(super) fn may_change(scenario: &Scenario) -> bool {
 /// makes it large enough.
 pub(super) fn parameters(
     scenario: &Scenario,
-    written: &Written,
+    subject: Subject<'_>,
     changes: &[Override],
 ) -> Vec<Parameter> {
-    let Some(changed) = written.with_all(changes) else {
+    let Some(changed) = subject.with_all(changes) else {
         return Vec::new();
     };
     let analysis = bound::analyze(&changed);
@@ -46,7 +47,7 @@ pub(super) fn parameters(
         .chain(single)
         .filter(|own| {
             let all: Vec<Override> = changes.iter().chain(&own.values[1]).cloned().collect();
-            written.with_all(&all).is_some()
+            subject.with_all(&all).is_some()
         })
         .collect()
 }

@@ -13,8 +13,14 @@
 //! It has no clock: trials are counted, so that it finds the same on any machine and any number of
 //! threads. Impossible is said only where a necessary condition fails (`obstacle`), or where all
 //! designs have been tried.
+//!
+//! For one deadline it also looks for what prevents it (`explain`): by the same search, in what is left of
+//! the plant (`part`) if other flows and costs are taken away (`burden`).
 
 mod alike;
+mod burden;
+mod explain;
+mod explained;
 mod links;
 mod lower;
 mod many;
@@ -22,6 +28,7 @@ mod memory;
 mod obstacle;
 mod output;
 mod page;
+mod part;
 mod progress;
 mod prune;
 mod readings;
@@ -43,10 +50,13 @@ use rtether_bounds::{Analysis, Methods};
 use crate::bound::{self, Bounds};
 use crate::scenario::{Freedom, Override, Scenario, Written};
 use crate::words::Conclusion;
+pub use explain::{Cause, Certainty, ExplainError, Explained, explain};
+pub(crate) use explained::ExplainedJson;
 pub use obstacle::Obstacle;
 pub use output::Answer;
 pub(crate) use output::DesignJson;
 pub use page::html;
+use part::Subject;
 pub use progress::{Best, Progress};
 use readings::Readings;
 use search::{Found, Search};
@@ -165,19 +175,16 @@ pub fn design(
         obstacles.extend(work::overdue(scenario, &analysis, &obstacles));
     }
     let first = Judged::new(&goals);
-    let streams = analysis.streams.len().max(1);
-    let most = question
-        .trials
-        .unwrap_or_else(|| MOST_TRIALS.min((MOST_EFFORT / streams).max(LEAST_TRIALS)));
+    let most = question.trials.unwrap_or_else(|| usual_trials(&analysis));
     let mut work = Work {
         scenario,
-        written,
+        subject: Subject { written, part: None },
         readings: RefCell::new(Readings::new(scenario, written, false)),
         question,
         progress,
         names: &names,
         flows: &flows,
-        streams,
+        streams: analysis.streams.len().max(1),
         possible: goals.len() - obstacles.iter().map(|own| own.count).sum::<usize>(),
         most,
         left: most,
@@ -237,6 +244,11 @@ fn settled(written: &Written, found: &Designed) -> Result<Settled, DesignError> 
     Ok(Settled { text, after: (after, analysis), judged })
 }
 
+/// Returns how many designs are tried, if the caller does not say.
+fn usual_trials(analysis: &Analysis) -> usize {
+    MOST_TRIALS.min((MOST_EFFORT / analysis.streams.len().max(1)).max(LEAST_TRIALS))
+}
+
 /// Returns changes as options of a command.
 fn options(changes: &[Override]) -> String {
     let options: Vec<String> = changes.iter().map(Override::argument).collect();
@@ -261,7 +273,7 @@ impl Outcome {
 /// What a search has to work with.
 struct Work<'a> {
     scenario: &'a Scenario,
-    written: &'a Written,
+    subject: Subject<'a>,
     readings: RefCell<Readings>,
     question: Question,
     progress: &'a Progress,
@@ -289,8 +301,15 @@ struct Designed {
 
 impl Work<'_> {
     fn search(&mut self, first: &Judged) -> Designed {
-        let mut space = Space::new(self.scenario, self.written);
-        if space.has_many() && self.question.trials.is_none() {
+        let (mut space, found, ended) = self.most(first);
+        self.pruned(&mut space, found, first, ended)
+    }
+
+    /// Searches for what proves most, whatever it costs. It returns how many designs there are if all
+    /// were tried, and why there is no further trial.
+    fn most(&mut self, first: &Judged) -> (Space, Found, (Option<usize>, Option<Halt>)) {
+        let mut space = Space::new(self.scenario, self.subject.written);
+        if space.has_many() && self.question.trials.is_none() && self.subject.part.is_none() {
             self.left = MOST_TRIALS.min(MOST_OF_MANY / self.streams);
         }
         let mut found = Found { point: space.written(), judged: Arc::new(first.clone()) };
@@ -308,7 +327,7 @@ impl Work<'_> {
             halt = self.raise(&mut space, numbers, &mut found, first).or(halt);
             all = None;
         }
-        self.pruned(&mut space, found, first, (all, halt))
+        (space, found, (all, halt))
     }
 
     /// Gives flows that are not proved a priority apart from their class, and goes on.
@@ -364,7 +383,7 @@ impl Work<'_> {
     fn hold_more(&mut self, space: &mut Space, found: &mut Found, first: &Judged) -> Option<Halt> {
         while found.judged.count < self.possible {
             let changes = space.changes(&found.point);
-            let more = memory::parameters(self.scenario, self.written, &changes);
+            let more = memory::parameters(self.scenario, self.subject, &changes);
             if more.is_empty() {
                 return None;
             }
@@ -393,7 +412,8 @@ impl Work<'_> {
 
     fn trials_by<'t>(&'t self, space: &'t Space, first: &Judged, methods: Methods) -> Trials<'t> {
         let first = (first.clone(), self.left);
-        Trials::new((&self.readings, space), self.progress, methods, first)
+        let known = (self.subject, &self.readings, space);
+        Trials::new(known, self.progress, methods, first)
     }
 
     /// Searches a space; if all designs in it were tried, it returns their number.

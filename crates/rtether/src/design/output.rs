@@ -106,17 +106,22 @@ impl Outcome {
 
     /// Returns the edits as a table.
     pub(super) fn edits(&self) -> Table {
-        Table::of(&self.edits)
-            .file("kind", |_| "edit")
-            .both("path", "name", |edit| &edit.path)
-            .both("old", "old", |edit| &edit.old)
-            .both("new", "new", |edit| &edit.new)
-            .shown("needed by", |edit| few(&edit.needed_by).unwrap_or_default())
-            .rank(1)
-            .file("needed_by_deadlines", |edit| edit.needed_by.len())
-            .file("cost", |edit| edit.cost)
-            .done()
+        edits(&self.edits)
     }
+}
+
+/// Returns edits as a table.
+pub(super) fn edits(edits: &[Edit]) -> Table {
+    Table::of(edits)
+        .file("kind", |_| "edit")
+        .both("path", "name", |edit| &edit.path)
+        .both("old", "old", |edit| &edit.old)
+        .both("new", "new", |edit| &edit.new)
+        .shown("needed by", |edit| few(&edit.needed_by).unwrap_or_default())
+        .rank(1)
+        .file("needed_by_deadlines", |edit| edit.needed_by.len())
+        .file("cost", |edit| edit.cost)
+        .done()
 }
 
 /// Returns the streams as a table.
@@ -235,7 +240,7 @@ impl Document for DesignJson<'_> {
 }
 
 #[derive(Serialize, JsonSchema)]
-struct EditJson<'a> {
+pub(super) struct EditJson<'a> {
     /// Where it is, as paths of `--set`.
     path: &'a str,
     /// What is written there, in words.
@@ -251,7 +256,7 @@ struct EditJson<'a> {
 }
 
 impl<'a> EditJson<'a> {
-    fn of(edit: &'a Edit) -> Self {
+    pub(super) fn of(edit: &'a Edit) -> Self {
         Self {
             path: &edit.path,
             old: &edit.old,

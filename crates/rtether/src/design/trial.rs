@@ -8,9 +8,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use rtether_bounds::{Analysis, Effect, Methods};
+use rtether_bounds::{Analysis, Condition, Dropper, Effect, Methods, StreamBound};
 use rtether_model::quantity::Duration;
 
+use super::part::Subject;
 use super::progress::Progress;
 use super::readings::Readings;
 use super::space::{Point, Space};
@@ -33,6 +34,9 @@ pub(super) struct Goal {
     pub(super) limit: Duration,
     /// What drops would do to the proof, if something may drop packets.
     pub(super) effect: Option<Effect>,
+    /// Memories that no limit is known to suffice for, where one deadline is to be proved: others would
+    /// show the way out of there.
+    unlimited: u64,
 }
 
 impl Goal {
@@ -57,7 +61,7 @@ impl Goal {
     fn shortfall(&self) -> u64 {
         match self.bound {
             None => WHOLE + 1,
-            Some(bound) if bound <= self.limit => u64::from(self.effect.is_some()),
+            Some(bound) if bound <= self.limit => u64::from(self.effect.is_some()) + self.unlimited,
             Some(bound) => 1 + parts(bound - self.limit, bound),
         }
     }
@@ -75,13 +79,7 @@ fn parts(part: Duration, whole: Duration) -> u64 {
 
 /// What is to be proved, in the order of the streams, then sums.
 pub(super) fn goals(scenario: &Scenario, analysis: &Analysis) -> Vec<Goal> {
-    let streams = analysis.judged().filter_map(|(stream, condition)| {
-        Some(Goal {
-            bound: stream.bound.as_ref().ok().map(|bound| bound.latency),
-            limit: scenario.flows[stream.flow.index()].deadline?,
-            effect: condition.map(|own| own.effect),
-        })
-    });
+    let streams = analysis.judged().filter_map(|judged| goal(scenario, judged));
     let sums = sums::proved(scenario, analysis).into_iter().map(|sum| Goal {
         bound: sum.added.value,
         limit: sum.limit,
@@ -98,6 +96,7 @@ pub(super) fn goals(scenario: &Scenario, analysis: &Analysis) -> Vec<Goal> {
             | Standing::Lost
             | Standing::Late => None,
         },
+        unlimited: 0,
     });
     streams.chain(sums).collect()
 }
@@ -108,20 +107,61 @@ pub(super) fn flows(scenario: &Scenario, analysis: &Analysis) -> Vec<usize> {
     flows.filter(|flow| scenario.flows[*flow].deadline.is_some()).collect()
 }
 
+/// Returns what is to be proved of the subject of a design.
+pub(super) fn goals_of(
+    subject: Subject<'_>,
+    scenario: &Scenario,
+    analysis: &Analysis,
+) -> Vec<Goal> {
+    let Some(part) = subject.part else {
+        return goals(scenario, analysis);
+    };
+    let meant = analysis.judged().filter(|(stream, _)| part.is_meant(scenario, stream));
+    let goals = meant.filter_map(|(stream, condition)| {
+        let unlimited = condition.map_or(0, |own| unlimited(analysis, own));
+        Some(Goal { unlimited, ..goal(scenario, (stream, condition))? })
+    });
+    goals.collect()
+}
+
+/// Returns what is to be proved of a stream; `None` without a deadline.
+fn goal(
+    scenario: &Scenario,
+    (stream, condition): (&StreamBound, Option<&Condition>),
+) -> Option<Goal> {
+    Some(Goal {
+        bound: stream.bound.as_ref().ok().map(|bound| bound.latency),
+        limit: scenario.flows[stream.flow.index()].deadline?,
+        effect: condition.map(|own| own.effect),
+        unlimited: 0,
+    })
+}
+
+/// Returns how many memories that a proof lacks have no limit that is known to suffice.
+fn unlimited(analysis: &Analysis, condition: &Condition) -> u64 {
+    let droppers = condition.droppers.iter().map(|number| &analysis.droppers[*number as usize]);
+    let unlimited =
+        droppers.filter(|own| matches!(own, Dropper::Memory(own) if own.need.is_none()));
+    unlimited.map(|_| 1).sum()
+}
+
 /// Returns the names of what is to be proved, in the same order.
 pub(super) fn names(scenario: &Scenario, analysis: &Analysis) -> Vec<String> {
-    let streams = analysis.streams.iter().filter_map(|stream| {
-        let flow = &scenario.flows[stream.flow.index()];
-        flow.deadline?;
-        let listener = &scenario.network.node(stream.listener).name;
-        Some(if flow.listeners.len() > 1 {
-            format!("{} to {listener}", flow.name)
-        } else {
-            flow.name.clone()
-        })
-    });
+    let streams = analysis.streams.iter().filter_map(|stream| name(scenario, stream));
     let sums = scenario.sums.iter().map(|sum| sums::name(&sum.flows));
     streams.chain(sums).collect()
+}
+
+/// Returns the name of a stream, with its listener if there are several; `None` without a deadline.
+pub(super) fn name(scenario: &Scenario, stream: &StreamBound) -> Option<String> {
+    let flow = &scenario.flows[stream.flow.index()];
+    flow.deadline?;
+    let listener = &scenario.network.node(stream.listener).name;
+    Some(if flow.listeners.len() > 1 {
+        format!("{} to {listener}", flow.name)
+    } else {
+        flow.name.clone()
+    })
 }
 
 /// What a trial tells.
@@ -185,6 +225,7 @@ pub(super) enum Halt {
 
 /// Trials of the designs of a scenario, each of which is made once.
 pub(super) struct Trials<'a> {
+    subject: Subject<'a>,
     readings: &'a RefCell<Readings>,
     pub(super) space: &'a Space,
     progress: &'a Progress,
@@ -211,7 +252,7 @@ impl<'a> Trials<'a> {
     /// Begins with what the scenario counts as it is written, and a number of trials; `methods` are those
     /// of each trial.
     pub(super) fn new(
-        (readings, space): (&'a RefCell<Readings>, &'a Space),
+        (subject, readings, space): (Subject<'a>, &'a RefCell<Readings>, &'a Space),
         progress: &'a Progress,
         methods: Methods,
         (first, most): (Judged, usize),
@@ -219,7 +260,7 @@ impl<'a> Trials<'a> {
         let goals = first.proved.len();
         let judged = BTreeMap::from([(space.written(), Arc::new(first))]);
         let by = Known { methods, judged };
-        Self { readings, space, progress, by, goals, left: most }
+        Self { subject, readings, space, progress, by, goals, left: most }
     }
 
     /// Judges a design.
@@ -240,7 +281,7 @@ impl<'a> Trials<'a> {
         }
         self.readings.borrow_mut().prepare(self.space, &new);
         let readings = self.readings.borrow();
-        let trial = Trial { readings: &readings, space: self.space, progress: self.progress };
+        let trial = self.trial(&readings);
         let (methods, goals) = (self.by.methods, self.goals);
         let judged: Option<Vec<Judged>> =
             new.par_iter().map(|point| trial.judge(point, methods, goals)).collect();
@@ -263,16 +304,22 @@ impl<'a> Trials<'a> {
     pub(super) fn quotients(&mut self, point: &Point) -> Result<Vec<Option<u64>>, Halt> {
         self.readings.borrow_mut().prepare(self.space, &[point]);
         let readings = self.readings.borrow();
-        let trial = Trial { readings: &readings, space: self.space, progress: self.progress };
+        let trial = self.trial(&readings);
         match trial.bounds(point, self.by.methods)? {
             Some((scenario, analysis)) => Ok(quotients(&scenario, &analysis)),
             None => Ok(vec![Some(NO_BOUND); readings.flows()]),
         }
     }
+
+    fn trial<'t>(&'t self, readings: &'t Readings) -> Trial<'t> {
+        let Self { subject, space, progress, .. } = *self;
+        Trial { subject, readings, space, progress }
+    }
 }
 
 /// What a trial needs.
 struct Trial<'a> {
+    subject: Subject<'a>,
     readings: &'a Readings,
     space: &'a Space,
     progress: &'a Progress,
@@ -285,7 +332,7 @@ impl Trial<'_> {
             return Some(Judged::nothing(goals));
         };
         self.progress.tried();
-        let judged = Judged::new(&self::goals(&scenario, &analysis));
+        let judged = Judged::new(&goals_of(self.subject, &scenario, &analysis));
         // Other edits than those of the language would have other streams.
         debug_assert_eq!(judged.proved.len(), goals);
         Some(judged)
@@ -300,6 +347,7 @@ impl Trial<'_> {
         let Some(scenario) = self.readings.scenario(self.space, point) else {
             return Ok(None);
         };
+        let scenario = self.subject.of(scenario);
         // A sum takes bounds that are no goals themselves.
         let methods = if scenario.sums.is_empty() { methods } else { Methods::All };
         let analysis = bound::analyze_with_while(&scenario, methods, self.progress.run());
@@ -313,7 +361,7 @@ fn quotients(scenario: &Scenario, analysis: &Analysis) -> Vec<Option<u64>> {
     for (stream, condition) in analysis.judged() {
         let Some(limit) = scenario.flows[stream.flow.index()].deadline else { continue };
         let bound = stream.bound.as_ref().ok().map(|bound| bound.latency);
-        let goal = Goal { bound, limit, effect: condition.map(|own| own.effect) };
+        let goal = Goal { bound, limit, effect: condition.map(|own| own.effect), unlimited: 0 };
         let own = &mut found[stream.flow.index()];
         *own = (*own).max(Some(goal.quotient()));
     }

@@ -5,7 +5,7 @@ use rtether_model::network::{EndStation, NodeKind, Stack};
 use rtether_report::text::few;
 
 use super::Reasons;
-use crate::scenario::{About, Assumption, Requirement, Scenario};
+use crate::scenario::{Requirement, Scenario};
 
 /// What is left out of a plant. What is left out is said, since results of the tool are then those
 /// of another plant.
@@ -52,12 +52,7 @@ impl Choice {
                 let why = format!("no flow has the name or class `{pattern}`");
                 return Err(Reasons(vec![why]));
             }
-            scenario.flows.retain(|flow| !is_left(flow));
-        }
-        if !left.is_empty() {
-            // Flows have other numbers now.
-            let is_kept = |own: &Assumption| !matches!(own.about, About::Flow(_));
-            scenario.assumptions.held.retain(is_kept);
+            scenario.retain_flows(|flow| !is_left(flow));
         }
         Ok(left)
     }

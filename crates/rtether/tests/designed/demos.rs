@@ -8,7 +8,7 @@ use rtether::scenario::Written;
 
 use super::{counts, designed, is_sound, scenario};
 
-fn read(name: &str) -> String {
+pub(super) fn read(name: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     fs::read_to_string(folder.join(name)).unwrap()
 }

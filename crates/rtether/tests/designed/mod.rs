@@ -4,6 +4,7 @@
 mod demos;
 mod draw;
 mod exhaustive;
+mod explained;
 mod kinds;
 mod large;
 
