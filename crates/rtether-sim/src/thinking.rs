@@ -91,13 +91,13 @@ mod tests {
         let all = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].map(|seed| thinking(Phase::Random, seed));
         assert!(all.iter().any(|own| own != &all[0]));
         for own in all {
-            let leaves = |ms| {
+            let [one, other] = [3, 57].map(|ms| {
                 let now = Instant::ZERO + Duration::from_ms(ms);
                 let takes = own.takes(now);
                 assert!(Duration::from_ms(1) <= takes && takes < Duration::from_ms(11));
                 (now + takes).as_ps()
-            };
-            assert_eq!((leaves(3) - leaves(57)).rem_euclid(10_000_000_000), 0);
+            });
+            assert_eq!((one - other).rem_euclid(10_000_000_000), 0);
         }
     }
 }

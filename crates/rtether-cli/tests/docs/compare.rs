@@ -50,7 +50,6 @@ fn shape(line: &str) -> String {
         let bare = bare.trim_end_matches([',', ';', ':', ')', '.', '%']);
         bare == "-" || bare.chars().next().is_some_and(|c| c.is_ascii_digit())
     };
-    let is_word = |own: &Standing, word: &str| own.name().eq_ignore_ascii_case(word);
     let mut words: Vec<String> = Vec::new();
     for word in line.split_whitespace() {
         let bare = word.trim_end_matches([',', ';', ':', ')']);
@@ -60,7 +59,7 @@ fn shape(line: &str) -> String {
         }
         if is_number(word) || word == "-" {
             words.push("#".into());
-        } else if word == "ok" || VERDICTS.iter().any(|own| is_word(own, word)) {
+        } else if word == "ok" || VERDICTS.iter().any(|own| is_said(*own, word)) {
             words.push("VERDICT".into());
         } else if word.chars().all(|c| c == '─') {
             words.push("─".into());
@@ -72,6 +71,11 @@ fn shape(line: &str) -> String {
         }
     }
     words.join(" ")
+}
+
+/// Returns whether a table says this; in lower case, packets are lost.
+fn is_said(verdict: Standing, word: &str) -> bool {
+    verdict.name().eq_ignore_ascii_case(word) && word != Standing::Lost.name()
 }
 
 #[cfg(test)]

@@ -94,7 +94,7 @@ fn what_prevents_a_deadline_is_named() {
     in_folder(&folder, "design plant.yaml --explain feedback").exits(0).shows("feedback (deadline");
 }
 
-/// A plant whose deadlines are too short for all, but not for each alone.
+/// A plant in which 43 of 60 deadlines are proved as it is, and more with edits.
 fn crowd() -> String {
     let mut text = "rtether: 1\nnodes:\n".to_owned();
     for node in 0..24 {
@@ -111,7 +111,8 @@ fn crowd() -> String {
         let to = if to == from { 23 } else { to };
         writeln!(
             text,
-            "  - {{ name: f{flow}, from: n{from}, to: n{to}, period: 4 ms, size: 200 B, deadline: 110 us }}"
+            "  - {{ name: f{flow}, from: n{from}, to: n{to}, period: 4 ms, size: 200 B, deadline: {} us }}",
+            110 + flow % 6 * 100
         )
         .unwrap();
     }
@@ -148,5 +149,5 @@ fn ctrl_c_ends_a_design_with_the_best_so_far() {
         assert_eq!(document["proved_after"], proved, "ended after {moment} ms");
         most = most.max(proved);
     }
-    assert!(most > 0, "no search got anywhere");
+    assert!(most >= 43, "{most}");
 }

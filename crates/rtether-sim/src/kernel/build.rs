@@ -12,7 +12,7 @@ mod unknown;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use rtether_model::flow::{Flow, Reply};
+use rtether_model::flow::Flow;
 use rtether_model::network::{Network, NodeId, NodeKind, PortId};
 use rtether_model::quantity::{BitRate, Bytes};
 use rtether_model::route::Routing;
@@ -230,10 +230,11 @@ impl Simulation {
 
     /// Returns how long each listener takes to answer.
     pub(super) fn thinking(&self, flow: &Flow) -> Vec<Thinking> {
-        let (network, seed) = (&self.network, self.config.seed);
-        let of = |reply: &Reply, node: NodeId| Thinking::new(reply, &network.node(node).name, seed);
-        let reply = flow.reply.iter();
-        reply.flat_map(|reply| flow.listeners.iter().map(move |node| of(reply, *node))).collect()
+        let Some(reply) = &flow.reply else {
+            return Vec::new();
+        };
+        let names = flow.listeners.iter().map(|node| &self.network.node(*node).name);
+        names.map(|name| Thinking::new(reply, name, self.config.seed)).collect()
     }
 
     /// Adds the fragmentation state of a flow whose datagrams do not fit a frame; returns its

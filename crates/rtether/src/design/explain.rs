@@ -380,9 +380,8 @@ impl<'a> Left<'a> {
         let subject = Subject { written: explainer.written, part: Some(&part) };
         let goals = goals_of(subject, &scenario, &analysis);
         let meant = analysis.judged().filter(|(stream, _)| part.is_meant(&scenario, stream));
-        let named = meant.filter_map(|(stream, _)| {
-            Some((name(&scenario, stream)?, stream.flow.index()))
-        });
+        let named =
+            meant.filter_map(|(stream, _)| Some((name(&scenario, stream)?, stream.flow.index())));
         let (names, flows) = named.unzip();
         Self { part, scenario, analysis, goals, names, flows }
     }

@@ -3,7 +3,7 @@
 use rtether_model::network::{Link, Network, NodeKind};
 use rtether_model::quantity::BitRate;
 
-use super::space::{Parameter, set};
+use super::parameter::{Parameter, set};
 use crate::scenario::{Freedom, Scenario};
 
 /// Rates of twisted pairs.

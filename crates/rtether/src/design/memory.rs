@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use rtether_bounds::{Analysis, Dropper, Holder, Memory};
 use rtether_model::network::{NodeId, NodeKind};
 
+use super::parameter::{Parameter, set};
 use super::part::Subject;
-use super::space::{Parameter, allowed, set};
+use super::space::allowed;
 use crate::bound;
 use crate::scenario::{Freedom, Override, Scenario};
 

@@ -28,6 +28,7 @@ mod memory;
 mod obstacle;
 mod output;
 mod page;
+mod parameter;
 mod part;
 mod progress;
 mod prune;
@@ -56,11 +57,12 @@ pub use obstacle::Obstacle;
 pub use output::Answer;
 pub(crate) use output::DesignJson;
 pub use page::html;
+use parameter::Parameter;
 use part::Subject;
 pub use progress::{Best, Progress};
 use readings::Readings;
 use search::{Found, Search};
-use space::{Faster, Parameter, Point, Space};
+use space::{Faster, Point, Space};
 use trial::{Halt, Judged, Trials};
 
 /// Most designs that are tried, if the caller does not say.
@@ -235,10 +237,10 @@ struct Settled {
 fn settled(written: &Written, found: &Designed) -> Result<Settled, DesignError> {
     let edits = found.edits.iter().flat_map(|own| own.changes.iter().cloned());
     let changes: Vec<Override> = edits.collect();
-    let unwritten = || DesignError::Unwritten(options(&changes));
-    let text = written.settled(&changes).ok_or_else(unwritten)?;
+    let unwritten = DesignError::Unwritten(options(&changes));
+    let text = written.settled(&changes).ok_or_else(|| unwritten.clone())?;
     let after = Written { text: text.clone(), changes: Vec::new(), ..written.clone() };
-    let after = after.load().scenario.ok_or_else(unwritten)?;
+    let after = after.load().scenario.ok_or(unwritten)?;
     let analysis = bound::analyze(&after);
     let judged = Judged::new(&trial::goals(&after, &analysis));
     Ok(Settled { text, after: (after, analysis), judged })

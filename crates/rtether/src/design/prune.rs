@@ -100,7 +100,9 @@ fn take_back(
 /// Returns a point without some of its edits.
 fn without(point: &Point, edits: &[usize]) -> Point {
     let mut other = point.clone();
-    edits.iter().for_each(|own| other[*own] = 0);
+    for own in edits {
+        other[*own] = 0;
+    }
     other
 }
 

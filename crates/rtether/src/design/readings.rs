@@ -11,7 +11,8 @@ use rayon::prelude::*;
 use rtether_model::flow::Flow;
 use rtether_model::network::Network;
 
-use super::space::{Point, Space, set};
+use super::parameter::set;
+use super::space::{Point, Space};
 use crate::scenario::{Freedom, Scenario, Written};
 
 /// What a flow is set to: nothing if it is as written.
@@ -35,7 +36,7 @@ pub(super) struct Readings {
 }
 
 /// A design by what it changes.
-struct Parts {
+struct Composition {
     network: Set,
     flows: Vec<Setting>,
 }
@@ -63,7 +64,7 @@ impl Readings {
         if self.is_whole {
             return;
         }
-        let parts: Vec<Parts> = points.iter().map(|point| self.parts(space, point)).collect();
+        let parts: Vec<Composition> = points.iter().map(|point| self.parts(space, point)).collect();
         self.read_flows(space, &parts);
         let mut new: BTreeMap<&Set, usize> = BTreeMap::new();
         for (number, own) in parts.iter().enumerate() {
@@ -82,7 +83,7 @@ impl Readings {
     }
 
     /// Returns the network of a scenario that was read; `None` if it is not the one put together.
-    fn network_of(&self, read: Scenario, parts: &Parts) -> Option<Network> {
+    fn network_of(&self, read: Scenario, parts: &Composition) -> Option<Network> {
         let own = self.together(parts, read.network)?;
         (own.flows == read.flows && own.sums == read.sums).then_some(own.network)
     }
@@ -97,9 +98,9 @@ impl Readings {
         own.or_else(|| self.written.with_all(&space.changes(point)))
     }
 
-    fn parts(&self, space: &Space, point: &Point) -> Parts {
+    fn parts(&self, space: &Space, point: &Point) -> Composition {
         let mut parts =
-            Parts { network: Set::new(), flows: vec![Setting::new(); self.flows.len()] };
+            Composition { network: Set::new(), flows: vec![Setting::new(); self.flows.len()] };
         for (own, value) in space.parameters.iter().zip(point).filter(|(_, value)| **value > 0) {
             let changes = &own.values[usize::from(*value)];
             let Some(freedom) = own.freedom.filter(|_| !own.flows.is_empty()) else {
@@ -120,7 +121,7 @@ impl Readings {
     }
 
     /// Reads the flows with all settings that are missing.
-    fn read_flows(&mut self, space: &Space, parts: &[Parts]) {
+    fn read_flows(&mut self, space: &Space, parts: &[Composition]) {
         let settings = parts.iter().flat_map(|own| self.flows.iter().zip(&own.flows));
         let missing = settings.filter(|(known, setting)| !known.contains_key(*setting));
         let missing: BTreeSet<&Setting> = missing.map(|(_, setting)| setting).collect();
@@ -142,13 +143,21 @@ impl Readings {
     /// Reads all flows that may have a setting, with it; `None` if that is no scenario, or has another
     /// network.
     fn set_flows(&self, space: &Space, setting: &Setting) -> Option<Vec<(usize, Flow)>> {
-        let all = || (0..self.flows.len()).collect::<BTreeSet<usize>>();
-        let (mut changes, mut meant) = (Vec::new(), all());
+        let all: BTreeSet<usize> = (0..self.flows.len()).collect();
+        let (mut changes, mut meant) = (Vec::new(), all.clone());
         for (freedom, value) in setting {
             let (edits, flows) = match freedom {
                 // Any flow may have any priority.
-                Freedom::Pcp => (set("flows[*].pcp", value), all()),
-                _ => space.with_value(*freedom, value),
+                Freedom::Pcp => (set("flows[*].pcp", value), all.clone()),
+                Freedom::Queues
+                | Freedom::Selection
+                | Freedom::Layers
+                | Freedom::Window
+                | Freedom::Segment
+                | Freedom::Smoother
+                | Freedom::Routes
+                | Freedom::Limits
+                | Freedom::Links => space.with_value(*freedom, value),
             };
             changes.extend(edits);
             meant.retain(|own| flows.contains(own));
@@ -161,7 +170,7 @@ impl Readings {
     }
 
     /// Puts a scenario together; `None` if a flow is missing.
-    fn together(&self, parts: &Parts, network: Network) -> Option<Scenario> {
+    fn together(&self, parts: &Composition, network: Network) -> Option<Scenario> {
         let flows = self.flows.iter().zip(&parts.flows);
         let flows = flows.map(|(known, setting)| known.get(setting).cloned());
         Some(Scenario { network, flows: flows.collect::<Option<_>>()?, ..self.frame.clone() })

@@ -4,9 +4,10 @@
 //! halves the interval between a number with which all is proved and one with which something is not.
 
 use super::Work;
+use super::parameter::{Parameter, set};
 use super::prune::edits;
 use super::search::Found;
-use super::space::{Parameter, Space, set, with};
+use super::space::{Space, with};
 use super::trial::{Halt, Judged};
 
 /// Moves the numbers of a design towards what is written, as long as all of `needed` is proved.

@@ -4,7 +4,7 @@ use rtether_model::flow::Flow;
 use rtether_model::network::{Link, Network, NodeId};
 use rtether_model::route::{Hop, Routing};
 
-use super::space::{Kept, Parameter, set};
+use super::parameter::{Kept, Parameter, set};
 use crate::scenario::{Freedom, Override, Scenario, scalar};
 
 /// Most flows that get other ways: those with a deadline first.
@@ -49,15 +49,11 @@ pub(super) fn routes(scenario: &Scenario, kept: &Kept, found: &mut Vec<Parameter
 fn routed<'a>(scenario: &'a Scenario, kept: &Kept) -> Vec<Routed<'a>> {
     let network = &scenario.network;
     let routing = Routing::new(network);
-    let is_doubled = |node: NodeId| {
-        let station = network.end_station(node);
-        station.is_some_and(|own| own.redundancy.is_some())
-    };
     let mut flows: Vec<(usize, &Flow)> = kept.free_flows(scenario).collect();
     // Participants of RTPS speak to all others, and who is in two networks uses both.
     flows.retain(|(_, flow)| {
         let mut ends = flow.listeners.iter().chain([&flow.talker]);
-        !flow.is_published() && !ends.any(|node| is_doubled(*node))
+        !flow.is_published() && !ends.any(|node| is_doubled(network, *node))
     });
     flows.sort_by_key(|(_, flow)| flow.deadline.is_none());
     let ways = flows.into_iter().take(MOST_FLOWS).filter_map(|(number, flow)| {
@@ -65,6 +61,10 @@ fn routed<'a>(scenario: &'a Scenario, kept: &Kept) -> Vec<Routed<'a>> {
         Some(Routed { number, flow, ways: vec![way] })
     });
     ways.collect()
+}
+
+fn is_doubled(network: &Network, node: NodeId) -> bool {
+    network.end_station(node).is_some_and(|own| own.redundancy.is_some())
 }
 
 /// Returns the way of a flow to each listener; `None` if there is none.
@@ -89,6 +89,13 @@ fn go_around(network: &Network, link: usize, flows: &mut [Routed<'_>]) {
     }
 }
 
+/// Returns whether a link in use joins the nodes of a hop.
+fn is_between(link: &Link, hop: &Hop) -> bool {
+    let [a, b] = link.ends.map(|end| end.node);
+    let [from, to] = [hop.egress.node, hop.ingress.node];
+    !link.standby && ([a, b] == [from, to] || [a, b] == [to, from])
+}
+
 fn joins_switches(network: &Network, link: &Link) -> bool {
     link.ends.iter().all(|end| network.switch(end.node).is_some())
 }
@@ -103,12 +110,7 @@ fn text(network: &Network, flow: &Flow, ways: &[Vec<Hop>]) -> String {
 fn list(network: &Network, flow: &Flow, way: &[Hop]) -> String {
     let names = way.iter().map(|hop| {
         let name = &network.node(hop.egress.node).name;
-        let is_twin = |link: &&Link| {
-            let [a, b] = link.ends.map(|end| end.node);
-            let [from, to] = [hop.egress.node, hop.ingress.node];
-            !link.standby && ([a, b] == [from, to] || [a, b] == [to, from])
-        };
-        if network.links.iter().filter(is_twin).count() > 1 {
+        if network.links.iter().filter(|link| is_between(link, hop)).count() > 1 {
             scalar(&format!("{name}:{}", hop.egress.port + 1))
         } else {
             scalar(name)

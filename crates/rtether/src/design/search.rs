@@ -154,9 +154,10 @@ impl Search<'_, '_> {
             return Ok(space.neighbors(point, first, |_| true));
         }
         let quotients = self.trials.quotients(point)?;
-        let is_late = |flow: &usize| quotients[*flow].is_some_and(|own| own > WHOLE);
-        Ok(space
-            .neighbors(point, first, |own| own.flows.is_empty() || own.flows.iter().any(is_late)))
+        Ok(space.neighbors(point, first, |own| {
+            let mut quotients = own.flows.iter().filter_map(|flow| quotients[*flow]);
+            own.flows.is_empty() || quotients.any(|own| own > WHOLE)
+        }))
     }
 
     /// Orders the flows from the lowest priority: of those with which no less is proved, the one with

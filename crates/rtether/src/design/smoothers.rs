@@ -2,7 +2,7 @@
 
 use rtether_model::network::{EndStation, NodeId};
 
-use super::space::{Kept, Parameter, set, stations, tcp};
+use super::parameter::{Kept, Parameter, set, stations, tcp};
 use crate::scenario::{Freedom, Scenario, Written};
 
 /// Periods in milliseconds in which a node may send one full frame over TCP: 12 to 0.3 Mbit/s.

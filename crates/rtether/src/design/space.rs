@@ -8,50 +8,24 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use rtether_model::endnode::{Receive, TransmitStrategy};
-use rtether_model::flow::{Flow, TcpParameters, Traffic};
-use rtether_model::network::{EndStation, NodeId, NodeKind, Pcp, Selection};
+use rtether_model::flow::Flow;
+use rtether_model::network::{EndStation, NodeKind, Pcp, Selection};
 
 use super::alike::alike;
 use super::links::links;
+use super::parameter::{Kept, MOST_SINGLE, Parameter, set, stations, tcp};
 use super::routes::{has_others, routes};
 use super::smoothers::smoothers;
-use super::stacks::{Stacks, has_selector};
-use crate::scenario::{About, Freedom, Override, Priced, Scenario, Written};
+use super::stacks::has_selector;
+use crate::scenario::{Freedom, Override, Priced, Scenario, Written};
 
 /// Priorities from the most urgent to the least, in the queues of table 8-4 of IEEE 802.1D-2004:
 /// priorities 1 and 2 rank below 0 there, in later standards above it, and come last.
 pub(super) const URGENCY: [u8; 8] = [7, 6, 5, 4, 3, 0, 2, 1];
-/// Most nodes, and most switches, that have a parameter of their own besides the one for all.
-const MOST_SINGLE: usize = 24;
 /// Most groups of flows that are searched one by one.
 pub(super) const MANY: usize = 48;
 /// The rank of flows that have several.
 const SEVERAL: u8 = u8::MAX;
-/// What diagnostics call an edit.
-const FLAG: &str = "rtether design";
-
-/// Something that may change.
-#[derive(Clone, Debug)]
-pub(super) struct Parameter {
-    /// What kind of edits it takes; `None` for a number whose steps have a cost.
-    pub(super) freedom: Option<Freedom>,
-    /// Whether it is of several elements, some of which have a parameter of their own.
-    pub(super) is_wide: bool,
-    /// Where it stands.
-    pub(super) path: String,
-    /// What is written there, in words.
-    pub(super) old: String,
-    /// The changes that each of its values takes; none for the first, which is as written.
-    pub(super) values: Vec<Vec<Override>>,
-    /// Flows that it is of.
-    pub(super) flows: Vec<usize>,
-    /// Of a priority: the place of each value in [`URGENCY`], or of the first that is treated alike.
-    pub(super) ranks: Vec<u8>,
-    /// What each of its values costs.
-    pub(super) costs: Vec<u64>,
-    /// Of a number: its values are multiples of this, but for what is written; zero if it is none.
-    pub(super) grain: u64,
-}
 
 /// All parameters.
 #[derive(Clone, Debug, Default)]
@@ -177,47 +151,6 @@ impl Space {
     }
 }
 
-impl Parameter {
-    /// Creates one of this kind; `others` are the changes that its values take beside the one that is
-    /// written.
-    pub(super) fn new(
-        scenario: &Scenario,
-        freedom: Freedom,
-        (path, old): (String, String),
-        others: impl IntoIterator<Item = Vec<Override>>,
-    ) -> Self {
-        let values: Vec<Vec<Override>> = [Vec::new()].into_iter().chain(others).collect();
-        let mut costs = scenario.design.costs.iter();
-        let cost = costs.find(|own| own.of == Priced::Freedom(freedom));
-        let mut costs = vec![cost.map_or(1, |own| own.units); values.len()];
-        costs[0] = 0;
-        Self {
-            freedom: Some(freedom),
-            is_wide: false,
-            path,
-            old,
-            values,
-            flows: Vec::new(),
-            ranks: Vec::new(),
-            costs,
-            grain: 0,
-        }
-    }
-
-    /// Returns a value as the table of edits shows it.
-    pub(super) fn shown(&self, value: u8) -> String {
-        let changes = &self.values[usize::from(value)];
-        let [one] = &changes[..] else {
-            let keys = changes.iter().map(|change| {
-                let key = change.path.strip_prefix(&self.path).unwrap_or(&change.path);
-                format!("{}: {}", key.trim_start_matches('.'), change.value)
-            });
-            return keys.collect::<Vec<_>>().join(", ");
-        };
-        one.value.clone()
-    }
-}
-
 /// Returns a point with another value of one parameter.
 pub(super) fn with(point: &Point, number: usize, value: u8) -> Point {
     let mut other = point.clone();
@@ -270,42 +203,6 @@ impl Faster {
             Self::Never
         }
     }
-}
-
-/// What stays as it is.
-pub(super) struct Kept {
-    flows: BTreeSet<usize>,
-    nodes: BTreeSet<NodeId>,
-}
-
-impl Kept {
-    fn new(scenario: &Scenario) -> Self {
-        let (mut flows, mut nodes) = (BTreeSet::new(), BTreeSet::new());
-        for about in &scenario.design.keep {
-            match about {
-                About::Flow(flow) => {
-                    flows.insert(flow.index());
-                }
-                About::Nodes(own) => nodes.extend(own),
-                About::Plant => {}
-            }
-        }
-        Self { flows, nodes }
-    }
-
-    /// Returns the flows that may change.
-    pub(super) fn free_flows<'a>(
-        &self,
-        scenario: &'a Scenario,
-    ) -> impl Iterator<Item = (usize, &'a Flow)> {
-        let flows = scenario.flows.iter().enumerate();
-        flows.filter(|(number, _)| !self.flows.contains(number))
-    }
-}
-
-/// Returns an edit of one key.
-pub(super) fn set(path: &str, value: &(impl ToString + ?Sized)) -> Vec<Override> {
-    vec![Override::new(FLAG, path, value.to_string())]
 }
 
 /// A group of flows, and the path that means them.
@@ -416,13 +313,10 @@ fn priority(
 /// change: an edit of one flow has the last word.
 pub(super) fn split(scenario: &Scenario, space: &Space, flows: &BTreeSet<usize>) -> Vec<Parameter> {
     let levels = Levels::new(scenario, &allowed(scenario));
-    let shared = |flow: &usize| {
-        let mut parameters = space.parameters.iter();
-        parameters.any(|own| {
-            own.freedom == Some(Freedom::Pcp) && own.flows.len() > 1 && own.flows.contains(flow)
-        })
-    };
-    let apart = flows.iter().filter(|flow| shared(flow)).take(MOST_SINGLE);
+    let parameters = space.parameters.iter();
+    let classes = parameters.filter(|own| own.freedom == Some(Freedom::Pcp) && own.flows.len() > 1);
+    let shared: BTreeSet<usize> = classes.flat_map(|own| own.flows.iter().copied()).collect();
+    let apart = flows.intersection(&shared).take(MOST_SINGLE);
     // The class may have another priority than what is written.
     let apart = apart.map(|&number| {
         let path = format!("flows.{}", scenario.flows[number].name);
@@ -550,37 +444,6 @@ fn layers(scenario: &Scenario, written: &Written, kept: &Kept, found: &mut Vec<P
     }
 }
 
-/// Returns where edits of these stations stand: the path of each stack that some share, then each
-/// station alone, with one station of it, and whether it is of several.
-pub(super) fn stations(
-    scenario: &Scenario,
-    written: &Written,
-    kept: &Kept,
-    meant: impl IntoIterator<Item = NodeId>,
-) -> Vec<(String, NodeId, bool)> {
-    let stacks = Stacks::new(scenario, written);
-    let meant: BTreeSet<NodeId> = meant.into_iter().collect();
-    let mut alone: BTreeSet<NodeId> = meant.difference(&kept.nodes).copied().collect();
-    let single = alone.len() <= MOST_SINGLE;
-    let mut places: Vec<(String, NodeId, bool)> = Vec::new();
-    for (path, nodes) in stacks.shared() {
-        if nodes.iter().all(|node| !kept.nodes.contains(node)) {
-            let own: Vec<NodeId> =
-                nodes.iter().copied().filter(|node| meant.contains(node)).collect();
-            let Some(first) = own.first() else { continue };
-            places.push((path.to_owned(), *first, own.len() > 1));
-            if own.len() == 1 || !single {
-                alone.retain(|node| !own.contains(node));
-            }
-        }
-    }
-    let alone = alone.into_iter();
-    places.extend(
-        alone.map(|node| (format!("nodes.{}", scenario.network.node(node).name), node, false)),
-    );
-    places
-}
-
 /// Returns the layers that a station may have: what it has stays.
 fn layers_of(path: &str, station: &EndStation) -> Vec<Vec<Override>> {
     let mut values = Vec::new();
@@ -618,18 +481,6 @@ fn layers_of(path: &str, station: &EndStation) -> Vec<Vec<Override>> {
         values.push(first);
     }
     values
-}
-
-/// Returns the values of TCP of a flow.
-pub(super) const fn tcp(flow: &Flow) -> Option<TcpParameters> {
-    match &flow.traffic {
-        Traffic::Bulk(bulk) => Some(bulk.tcp),
-        Traffic::Periodic { .. }
-        | Traffic::Sporadic { .. }
-        | Traffic::Poisson { .. }
-        | Traffic::Adaptive { .. }
-        | Traffic::Flood { .. } => flow.connection,
-    }
 }
 
 fn windows(scenario: &Scenario, kept: &Kept, found: &mut Vec<Parameter>) {

@@ -77,22 +77,23 @@ fn by_value(values: &[Option<Duration>], ranks: &[u8], lowest: u8) -> Vec<u8> {
     let mut sorted: Vec<Duration> = values.iter().copied().flatten().collect();
     sorted.sort_unstable();
     sorted.dedup();
-    let rank = |own: Duration| {
+    let ranks = values.iter().map(|own| {
+        let own = (*own)?;
         let level = sorted.partition_point(|other| *other < own);
-        *ranks.get(level).or(ranks.last()).unwrap_or(&lowest)
-    };
-    values.iter().map(|own| own.map_or(lowest, rank)).collect()
+        ranks.get(level).or(ranks.last()).copied()
+    });
+    ranks.map(|own| own.unwrap_or(lowest)).collect()
 }
 
 /// Returns ranks with as many flows each, but for those of the same value.
 fn by_share(values: &[Option<Duration>], ranks: &[u8], lowest: u8) -> Vec<u8> {
     let mut sorted: Vec<Duration> = values.iter().copied().flatten().collect();
     sorted.sort_unstable();
-    let rank = |own: Duration| {
-        let shorter = sorted.partition_point(|other| *other < own);
-        ranks[shorter * ranks.len() / sorted.len()]
-    };
-    values.iter().map(|own| own.map_or(lowest, rank)).collect()
+    let ranks = values.iter().map(|own| {
+        let shorter = sorted.partition_point(|other| Some(*other) < *own);
+        own.map_or(lowest, |_| ranks[shorter * ranks.len() / sorted.len()])
+    });
+    ranks.collect()
 }
 
 /// Returns a point in which flows have these ranks: by edits of many flows where these have the same.

@@ -178,8 +178,9 @@ impl Large {
 
     /// Returns the text with rate-monotonic priorities.
     pub(super) fn by_period(&self) -> String {
-        let period = |flow: &Own| flow.deadline.and(i64::try_from(flow.period).ok());
-        let values: Vec<Option<i64>> = self.flows.iter().map(period).collect();
+        let flows = self.flows.iter();
+        let values = flows.map(|flow| flow.deadline.and(i64::try_from(flow.period).ok()));
+        let values: Vec<Option<i64>> = values.collect();
         self.text(&shares(&values))
     }
 }
@@ -189,10 +190,10 @@ impl Large {
 fn shares(values: &[Option<i64>]) -> Vec<u8> {
     let count = values.iter().flatten().count();
     let levels = if count < values.len() { 3 } else { 4 };
-    let place = |own: &Option<i64>| {
+    let places = values.iter().map(|own| {
         let own = (*own)?;
         let smaller = values.iter().flatten().filter(|other| **other < own).count();
         Some(URGENT_FIRST[smaller * levels / count])
-    };
-    values.iter().map(|own| place(own).unwrap_or(URGENT_FIRST[3])).collect()
+    });
+    places.map(|own| own.unwrap_or(URGENT_FIRST[3])).collect()
 }
