@@ -48,6 +48,13 @@ pub(crate) enum Mark {
     Lines(Vec<Range<usize>>),
 }
 
+impl Mark {
+    /// Returns whether it says what of an output is compared.
+    const fn is_of_output(&self) -> bool {
+        matches!(self, Self::Measured | Self::Errors | Self::Lines(_))
+    }
+}
+
 impl Page {
     /// Parses a page.
     ///
@@ -65,11 +72,15 @@ impl Page {
             let end = (at + 1..lines.len()).find(|&line| lines[line] == "```");
             let end = end.ok_or_else(|| format!("{path}:{}: a block without an end", at + 1))?;
             let place = |error| format!("{path}:{}: {error}", at + 1);
-            blocks.push(Block {
-                language: language.trim().to_owned(),
-                lines: at + 1..end,
-                marks: marks(&lines[..at]).map_err(place)?,
-            });
+            let marks = marks(&lines[..at]).map_err(place)?;
+            let language = language.trim().to_owned();
+            // Above a command it would have no effect.
+            let misplaced = marks.iter().find(|mark| mark.is_of_output() && language != "text");
+            if let Some(mark) = misplaced {
+                let error = format!("{mark:?} belongs above the output, a block of `text`");
+                return Err(place(error));
+            }
+            blocks.push(Block { language, lines: at + 1..end, marks });
             at = end + 1;
         }
         let path = path.to_owned();
@@ -196,5 +207,12 @@ mod tests {
         assert!(page.blocks[1].has(&Mark::Lines(vec![1..3, 4..5])));
         assert!(Page::read("p.md", "<!-- not run -->\n```sh\nx\n```\n").is_err());
         assert!(Page::read("p.md", "<!-- typo: x -->\n```sh\nx\n```\n").is_err());
+        // What is compared belongs above what is compared.
+        for mark in ["output: lines 1-2", "output: measured", "output: errors"] {
+            for (language, is_output) in [("text", true), ("sh", false)] {
+                let page = format!("<!-- {mark} -->\n```{language}\nx\n```\n");
+                assert_eq!(Page::read("p.md", &page).is_ok(), is_output, "{mark}");
+            }
+        }
     }
 }
