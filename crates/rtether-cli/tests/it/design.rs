@@ -58,6 +58,29 @@ fn what_is_impossible_is_said_at_once() {
     assert_eq!(folder.read("new.yaml"), folder.read("plant.yaml"));
 }
 
+/// Oracle: `bound`, which says the same of the same plant.
+#[test]
+fn what_a_design_rests_on_is_said() {
+    let folder = Folder::new("design-assumed");
+    let bay = scenarios().join("../docs/guides/bay.scd");
+    folder.write("bay.scd", std::fs::read(bay).unwrap());
+    in_folder(&folder, "import bay.scd -o plant.yaml").exits(0);
+    let words = "if 34 assumptions hold";
+    in_folder(&folder, "bound plant.yaml").exits(0).shows(words);
+    in_folder(&folder, "design plant.yaml").exits(0).shows(&format!("as it is {words}"));
+    let explain = ["design", "plant.yaml", "--explain", "Relay1/LD0/gcbTrip event to Control"];
+    rtether().current_dir(folder.path()).args(explain).run().exits(0).shows(words);
+    // A proof holds for each value of the intervals of its stacks.
+    let tight = ["--trials", "300", "-o", "new.yaml", "--set", "flows[*].deadline=1.1 ms"];
+    let mut command = rtether();
+    command.current_dir(folder.path()).args(["design", "plant.yaml", "--json"]).args(tight);
+    let document = command.run().json();
+    let bounds = in_folder(&folder, "bound new.yaml --csv").out;
+    let proved = bounds.lines().filter(|line| line.contains(",ok,")).count();
+    assert_eq!(document["proved_after"], proved);
+    assert!(document["proved_before"].as_u64() < document["proved_after"].as_u64());
+}
+
 #[test]
 fn wrong_input_of_a_design_is_exit_code_2() {
     let folder = demo("design-wrong", "goose-multicast.yaml");

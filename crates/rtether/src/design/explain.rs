@@ -27,6 +27,7 @@ use super::trial::{Goal, Halt, Judged, goals, goals_of, name, names};
 use super::{Edit, MOST_EFFORT, Question, Work, usual_trials};
 use crate::bound;
 use crate::scenario::{Override, Scenario, Written};
+use crate::touching::condition_of;
 use crate::words::Conclusion;
 
 /// Most designs that are searched through for each set, if the caller does not say.
@@ -78,6 +79,8 @@ pub struct Explained {
     pub deadline: Duration,
     /// What is known.
     pub certainty: Certainty,
+    /// What a proof rests on: ` if 3 assumptions hold`, or nothing.
+    pub condition: String,
     /// Whether a design proves it, but none was found that proves the deadlines of the flows among the
     /// causes, too.
     pub is_alone: bool,
@@ -151,6 +154,7 @@ pub fn explain(
         stream,
         deadline,
         certainty: Certainty::Interrupted,
+        condition: condition_of(scenario),
         is_alone: false,
         causes: Vec::new(),
         burdens: explainer.all.len(),

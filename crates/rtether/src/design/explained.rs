@@ -24,6 +24,7 @@ impl Explained {
             0 => "as it is".to_owned(),
             edits => format!("with {}", plural(edits, "edit")),
         };
+        let how = format!("{how}{}", self.condition);
         let [proved, of] = self.proved;
         if self.certainty == Certainty::Provable {
             let of = plural(of, "deadline");

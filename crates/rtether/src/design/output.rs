@@ -13,6 +13,7 @@ use serde::Serialize;
 use super::{Edit, End, Outcome};
 use crate::bound;
 use crate::scenario::Override;
+use crate::touching::condition_of;
 use crate::words::Conclusion;
 
 /// Most streams that a table for people shows, those nearest to their deadline first.
@@ -78,9 +79,10 @@ impl Outcome {
         let [before, after] = self.proved;
         let of = plural(self.goals, "deadline");
         let edits = plural(self.edits.len(), "edit");
+        let condition = if after > 0 { condition_of(&self.after.0) } else { String::new() };
         let found = match self.edits.len() {
-            0 => format!("{after} of {of} proved as it is"),
-            _ => format!("{after} of {of} proved with {edits}, {before} without"),
+            0 => format!("{after} of {of} proved as it is{condition}"),
+            _ => format!("{after} of {of} proved with {edits}{condition}, {before} without"),
         };
         match self.end {
             End::Proved => format!("{found}."),
