@@ -132,14 +132,20 @@ const LONG: &[Long] = &[
     },
     Long {
         name: "long-bounds",
-        purpose: "bounds against the simulator: 10 000 random plants of each kind; flows admitted to them, and places that are exactly full",
+        purpose: "bounds against the simulator: 10 000 random plants of most kinds; flows admitted to them, and places that are exactly full",
         tests: &[
             "rtether it::bounds::admitted::",
             "rtether it::bounds::bounds_of_plain_plants",
             "rtether it::bounds::nothing_simulated",
+            "rtether it::bounds::full::",
+        ],
+    },
+    Long {
+        name: "long-ports",
+        purpose: "the same by kind of port and station: deficit round robin, shapers, routes, layers, latencies, windows, and wider plants",
+        tests: &[
             "rtether it::bounds::deficit_round_robin",
             "rtether it::bounds::flows_with_routes",
-            "rtether it::bounds::full::",
             "rtether it::bounds::layers_keep",
             "rtether it::bounds::shaped_ports",
             "rtether it::bounds::switches_of_varying_latency",
