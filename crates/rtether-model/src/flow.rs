@@ -183,7 +183,7 @@ impl Reply {
 pub struct Scan {
     /// From one to the next.
     pub period: Duration,
-    /// Time of the first one; a random one is the same for all answers of a station.
+    /// Time of one of them; a random one is the same for all answers of a station.
     pub phase: Phase,
 }
 

@@ -385,12 +385,14 @@ impl FlowState {
         pool: &mut Pool,
         agenda: &mut Agenda,
     ) -> bool {
-        let place = self.listeners().iter().position(|own| *own == station);
+        // Most answer alike, and are not looked for.
+        let is_alike = self.answers.as_ref().is_none_or(|own| own.thinking.len() < 2);
+        let mut listeners = self.listeners().iter();
+        let place = if is_alike { None } else { listeners.position(|own| *own == station) };
         let Some(answers) = &mut self.answers else {
             return false;
         };
-        let several = answers.thinking.len() > 1;
-        let thinking = answers.thinking[place.filter(|_| several).unwrap_or(0)];
+        let thinking = answers.thinking[place.unwrap_or(0)];
         let after = thinking.takes(Instant::from_ps(now)).as_ps();
         let packet = pool.get_mut(id);
         packet.spend(Segment::Application, station, after);

@@ -1,12 +1,13 @@
 //! Delays against arithmetic by hand.
 
-use rtether_model::flow::{Delivery, Reply};
+use rtether_model::flow::{Delivery, Phase, Reply, Scan};
 use rtether_model::network::{
-    AddressTable, ForwardingMode, MulticastForwarding, PortVlan, QueueMap, Selection, Stack,
-    TagHandling, Vid,
+    AddressTable, ForwardingMode, MulticastForwarding, NodeId, PortVlan, QueueMap, Selection,
+    Stack, TagHandling, Vid,
 };
 use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::record::Segment;
+use rtether_sim::observe::NoObserver;
 
 use crate::support::{Plant, periodic, plain_switch, tag, two_stations};
 
@@ -111,6 +112,53 @@ fn a_reply_comes_back_to_its_talker() {
     assert_eq!(stream.latency.max, FRAME * 4 + US(7));
     // 43.48 us against 43 us: all late.
     assert_eq!((stream.missed, stream.released), (10, 10));
+}
+
+/// Oracle: by hand. Requests arrive 18.24 us after each millisecond; scans are at 100 us, and the answer to
+/// one that is ready just behind a scan takes a cycle more.
+#[test]
+fn an_answer_waits_for_a_scan() {
+    let mut plant = two_stations(&Stack::Zero);
+    let reply = Reply::new(Bytes::new(60), US(7));
+    for (phase, leaves) in
+        [(US(100), US(100)), (FRAME * 2 + US(7), FRAME * 2 + US(7)), (US(25), US(1_025))]
+    {
+        let scan = Scan { period: US(1_000), phase: Phase::Fixed(phase) };
+        plant.flows[0].reply = Some(Reply { scan: Some(scan), ..reply });
+        let stream = plant.run(10).streams.remove(0);
+        assert_eq!(
+            (stream.latency.min, stream.latency.max),
+            (leaves + FRAME * 2, leaves + FRAME * 2)
+        );
+        let spent = stream.segments_ps[Segment::Application.index()] / i128::from(stream.delivered);
+        assert_eq!(spent, i128::from((leaves - FRAME * 2).as_ps()), "{phase}");
+    }
+}
+
+/// Oracle: each listener has a phase of its own, the same in all of its answers; whose comes first depends
+/// on the seed.
+#[test]
+fn listeners_answer_at_scans_of_their_own() {
+    let mut firsts = [0; 2];
+    for seed in 1..=20 {
+        let mut plant = two_stations(&Stack::Zero);
+        let third = plant.station(Stack::Zero);
+        plant.join(NodeId(0), third, 100);
+        plant.flows[0].listeners.push(third);
+        let scan = Some(Scan { period: US(1_000), phase: Phase::Random });
+        plant.flows[0].reply = Some(Reply { scan, ..Reply::new(Bytes::new(60), US(0)) });
+        let record = plant.run_with(20, seed, &mut NoObserver);
+        let [one, other] = [0, 1].map(|stream| {
+            let own = &record.streams[stream];
+            // The last answers may be under way.
+            assert!(own.delivered >= 18 && own.dropped == 0, "{seed}");
+            // Both may share the port of the talker.
+            assert!(own.latency.max - own.latency.min <= FRAME + NS(960), "{seed}");
+            own.latency.min
+        });
+        firsts[usize::from(other < one)] += 1;
+    }
+    assert!(firsts.iter().all(|count| *count > 2), "{firsts:?}");
 }
 
 #[test]

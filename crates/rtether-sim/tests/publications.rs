@@ -1,7 +1,7 @@
 //! Samples over RTPS against arithmetic by hand, and over lossy links.
 
 use rtether_model::arp::Arp;
-use rtether_model::flow::{Delivery, Phase, Reply, Traffic};
+use rtether_model::flow::{Delivery, Phase, Reply, Scan, Traffic};
 use rtether_model::network::{NodeId, NodeKind, PortId, PortVlan, Stack, Vid};
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_model::record::Record;
@@ -80,6 +80,23 @@ fn a_round_trip_is_both_ways_and_the_application() {
         assert_eq!(stream.latency.min, way(1_024) + way(64) + after);
         assert!(stream.released >= 98 && stream.latency.count == stream.released);
         assert_eq!(stream.dropped, 0);
+    }
+}
+
+/// Oracle: samples leave at 3 ms of each 10, so that an answer at the next scan leaves at 5 ms.
+#[test]
+fn an_answer_to_a_sample_waits_for_a_scan() {
+    for version in VERSIONS {
+        let mut plant = issues_in(version, true);
+        let phase = Phase::Fixed(Duration::from_ms(5));
+        let scan = Some(Scan { period: Duration::from_ms(10), phase });
+        plant.flows[0].reply =
+            Some(Reply { scan, ..Reply::new(Bytes::new(64), Duration::from_us(37)) });
+        let record = plant.run(1_000);
+        let stream = &record.streams[0];
+        let back = two_links(version, 64, true);
+        assert_eq!(stream.latency.min, Duration::from_ms(2) + back);
+        assert!(stream.released >= 98 && stream.latency.count == stream.released);
     }
 }
 

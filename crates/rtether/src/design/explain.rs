@@ -35,6 +35,8 @@ const MOST_TRIALS: usize = 250;
 /// Most streams times designs that are tried then, but some in any case.
 const EFFORT: usize = MOST_EFFORT / 16;
 const LEAST_TRIALS: usize = 40;
+/// Most flows and costs in the sets that are remembered: 64 MB.
+const MOST_KNOWN: usize = 4_000_000;
 
 /// A flow or a cost without which the deadline can be proved.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -315,6 +317,10 @@ impl Explainer<'_> {
     /// Returns what is known of the deadline in the plant with these burdens alone.
     fn tried(&mut self, kept: &[Burden]) -> Result<&Tried, Halt> {
         if !self.known.contains_key(kept) {
+            // What is forgotten is tried again.
+            if self.known.len() * self.all.len() > MOST_KNOWN {
+                self.known.clear();
+            }
             let tried = Left::new(self, kept).tried(self)?;
             self.known.insert(kept.to_vec(), tried);
         }

@@ -55,11 +55,13 @@ fn four_of_five_are_proved_of_the_bottling_line() {
 }
 
 /// Oracle: a controller takes 800 us for a packet of each of its 16 flows, of which none has more than
-/// 786 us. With one priority for a class 16 are proved; some flows of a class go before the others.
+/// 786 us: one at each of the two is late in any order, which leaves 30 of 32. All designs with one priority
+/// for a class prove 16 at most; with flows of a class apart there are more.
 #[test]
 fn a_processor_that_cannot_do_all_is_named() {
     let found = demo("skeie-flat.yaml", Some("[pcp, queues, layers]"));
-    assert_eq!((found.end, found.proved, found.goals), (End::Impossible, [0, 20], 32));
+    assert_eq!((found.end, found.proved[0], found.goals), (End::Impossible, 0, 32));
+    assert!((17..=30).contains(&found.proved[1]), "{:?}", found.proved);
     let why = "through the stack of controller0: if their packets meet there, they take 800 us";
     assert!(found.headline().contains(why), "{}", found.headline());
 }

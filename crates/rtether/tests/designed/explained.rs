@@ -96,7 +96,7 @@ fn hopeless(text: &str) -> Option<(String, Explained)> {
 /// Explains plants whose deadlines are cut, until there are as many infeasible ones.
 fn explain_many(count: usize, allow: &str) {
     let (mut done, mut causes, mut exact, mut alone) = (0, 0, 0, 0);
-    for seed in 0.. {
+    for seed in 0..10_000 {
         if done == count {
             break;
         }
@@ -110,6 +110,7 @@ fn explain_many(count: usize, allow: &str) {
         exact += usize::from(found.conclusion() == Conclusion::Failed);
     }
     println!("{done} plants, {causes} causes; {exact} whatever the design, {alone} with others");
+    assert_eq!(done, count, "infeasible plants");
     assert!(causes > done, "{causes} causes");
 }
 

@@ -292,7 +292,7 @@ pub(crate) static REPLY: Section = Section {
             Kind::Any(&[Kind::Word(&SCAN_PHASE), TIME]),
             Default(SCAN_PHASE.first()),
             "2 ms",
-            "Time of the first scan; if random, drawn from the seed, and the same for all answers of the listener.",
+            "Time of one of the scans, from the start of the run; if random, drawn from the seed, and the same for all answers of the listener.",
         ),
     ],
 };
