@@ -187,9 +187,10 @@ const LONG: &[Long] = &[
     },
     Long {
         name: "long-unknown",
-        purpose: "costs that are not known, and answers at scans: 10 000 random plants of each against the simulator; what 5 000 verdicts rest on",
+        purpose: "costs that are not known, sums of both directions, and answers at scans: 10 000 random plants of each against the simulator; what 5 000 verdicts rest on",
         tests: &[
             "rtether it::bounds::scanned::",
+            "rtether it::bounds::split::",
             "rtether it::bounds::unknown::",
             "rtether it::assumed::what_counts",
         ],

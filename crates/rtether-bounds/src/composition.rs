@@ -43,6 +43,7 @@ use crate::index::NONE;
 use crate::plant::Plant;
 use crate::report::{held_at, place, report};
 use crate::solution::Solution;
+use crate::split;
 use crate::tandem::{Refined, refine, runs, way_to};
 use crate::workers::{Alone, Workers};
 use place::At;
@@ -213,6 +214,7 @@ impl Composer {
     /// Returns the steps of a method; `None` if its waits cannot be split.
     fn steps(&self, method: Method, last: u32, end: Gap) -> Option<Vec<Step>> {
         let way = way_to(&self.plant, last);
+        let end = split::shown(&self.plant, last, end);
         let mut steps = Vec::new();
         let first = way.first().map(|&visit| &self.plant.visits[visit as usize]);
         if let Some(first) = first.filter(|first| first.gap.max > 0) {
@@ -298,7 +300,7 @@ impl Composer {
             let own = &visits[visit as usize];
             let next = following.next();
             let thinking = next.filter(|next| next.is_answer).map_or(0, |n| n.thinking);
-            let time = next.map_or(end.max, |next| next.gap.max) - thinking;
+            let time = next.map_or(end.max, |next| next.gap.max) - thinking - own.twice;
             passages.push(Passage {
                 place: place(&self.plant.servers[own.server as usize], own),
                 time: Duration::from_ps(time),

@@ -38,6 +38,7 @@ use crate::passage::RuleStep;
 use crate::plant::{Gap, Plant, Server, ServerKind, Stream, Visit};
 use crate::servers::{Sites, gaps};
 use crate::source::{Source, add};
+use crate::split;
 use crate::stack::{Service, service};
 use mechanism::{Split, is_exchange};
 
@@ -277,7 +278,7 @@ impl Walker<'_> {
                 self.follow_copies(flow, listener, arrived.as_ref());
                 continue;
             }
-            let stream = self.follow_answer(flow, listener, &arrived);
+            let mut stream = self.follow_answer(flow, listener, &arrived);
             if self.is_prompt {
                 let all = arrived.iter().flatten();
                 let mut there = all.filter(|(node, _)| *node == listener);
@@ -285,6 +286,7 @@ impl Walker<'_> {
                 let back = stream.end.clone().ok();
                 self.follow_acknowledgements(flow, listener, there, back);
             }
+            stream.end = stream.end.map(|end| split::end(&self.plant, end));
             self.plant.streams.push(stream);
         }
         if flow.is_published() {
@@ -630,6 +632,7 @@ impl Walker<'_> {
             parent: token.visit,
             gap: token.gap,
             thinking: core::mem::take(&mut token.thinking),
+            twice: 0,
             ratio,
             spacing: token.spacing.map_or(0, |[small, large]| small.min(large)),
             slack: 0,

@@ -134,6 +134,7 @@ mod service_curve;
 mod solution;
 mod solve;
 mod source;
+mod split;
 mod stack;
 mod station;
 mod tandem;

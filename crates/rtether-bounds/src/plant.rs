@@ -98,6 +98,8 @@ pub(crate) struct Visit {
     pub(crate) gap: Gap,
     /// Part of the gap that an application takes to answer.
     pub(crate) thinking: i64,
+    /// Part of its service that the end of the stream takes off again ([`crate::split`]).
+    pub(crate) twice: i64,
     /// If the packets arrive no denser than the parent's place lets them leave: how much work here
     /// a picosecond of service there may stand for, as a fixed-point number with 32 binary places,
     /// rounded up.

@@ -25,6 +25,7 @@ use crate::plant::{Gap, Plant, Server, ServerKind, Stream, Visit};
 use crate::solution::{Cause, Solution};
 use crate::solve::{latency, loads_of};
 use crate::source::Source;
+use crate::split;
 use crate::tandem::Refined;
 use load::{PlaceLoad, by_queue, octets};
 
@@ -277,13 +278,13 @@ fn share(hops: &mut [HopBound], latency: Duration) {
 /// Returns the parts of a bound in the order of the path.
 fn hops(plant: &Plant, waits: &[i64], last: u32, end: Gap) -> Vec<HopBound> {
     let mut hops = Vec::new();
-    let (mut at, mut passage) = (last, end.max);
+    let (mut at, mut passage) = (last, split::shown(plant, last, end).max);
     while at != NONE {
         let visit = &plant.visits[at as usize];
         hops.push(HopBound {
             place: place(&plant.servers[visit.server as usize], visit),
             queueing: Duration::from_ps(waits[at as usize]),
-            passage: Duration::from_ps(passage),
+            passage: Duration::from_ps(passage - visit.twice),
         });
         passage = visit.gap.max;
         if visit.is_answer && visit.thinking > 0 {

@@ -2,8 +2,12 @@
 
 use rtether_bounds::{Bound, Method, analyze};
 use rtether_model::flow::{Flow, Phase, Reply, Traffic};
-use rtether_model::network::{Buffer, EndStation, Network, NodeId, NodeKind, Stack, Switch};
+use rtether_model::network::{
+    Buffer, Cost, EndStation, Jitter, LinearStack, Network, NodeId, NodeKind, Servers, Stack,
+    Switch,
+};
 use rtether_model::quantity::{BitRate, Bytes, Duration};
+use rtether_model::unknown::{CostName, Unknown};
 
 /// A switch, node 0, and stations from 1 on, whose stacks take 50 us per packet; 100 Mbit/s.
 fn star(stations: u16) -> Network {
@@ -53,6 +57,33 @@ fn a_lone_poll_waits_for_nothing() {
     // Place by place, each of the four visits to a stack waits for a packet of the other direction.
     let total = (Method::TotalFlow, ALONE + Duration::from_us(200));
     assert_eq!(found.by_method[0].1, total.1);
+}
+
+/// By hand: a device that takes 320 us for a request and its answer together takes no more, and up to
+/// all of it for a datagram alone.
+#[test]
+fn a_sum_counts_once_there_and_back() {
+    let sum = Duration::from_us(320);
+    let mut network = star(2);
+    let NodeKind::EndStation(own) = &mut network.nodes[2].kind else { panic!("a station") };
+    own.stack = Stack::Linear(LinearStack {
+        send: Cost::default(),
+        receive: Cost::default(),
+        interface: Cost::default(),
+        jitter: Jitter::default(),
+        servers: Servers::PerDirection,
+    });
+    own.unknown.push(Unknown { cost: CostName::Both, more: sum });
+    let poll = polls(vec![NodeId(2)], Duration::from_ms(10));
+    let (asker, links) = (Duration::from_us(2 * 50), Duration::from_ns(4 * 5_760));
+    let found = &bounds(&network, core::slice::from_ref(&poll))[0];
+    assert_eq!(found.latency, asker + links + sum);
+    let parts: Vec<Duration> = found.hops.iter().map(rtether_bounds::HopBound::delay).collect();
+    assert_eq!(parts.iter().copied().sum::<Duration>(), found.latency);
+    assert!(parts.iter().all(|part| *part >= Duration::ZERO), "{parts:?}");
+    let alone = Flow { reply: None, ..poll };
+    let found = &bounds(&network, &[alone])[0];
+    assert_eq!(found.latency, asker / 2 + links / 2 + sum);
 }
 
 #[test]

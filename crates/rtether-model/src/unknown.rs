@@ -17,6 +17,8 @@ pub enum CostName {
     Send,
     /// Of receiving.
     Receive,
+    /// Of sending and receiving together: a sum whose split is not known.
+    Both,
     /// Of the network interface, each way.
     Interface,
     /// Of a packet that is not TCP.
@@ -37,10 +39,11 @@ pub enum CostName {
 
 impl CostName {
     /// Every name, in order.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Service,
         Self::Send,
         Self::Receive,
+        Self::Both,
         Self::Interface,
         Self::Datagram,
         Self::Segment,
@@ -57,6 +60,7 @@ impl CostName {
             Self::Service => "service",
             Self::Send => "send",
             Self::Receive => "receive",
+            Self::Both => "both",
             Self::Interface => "interface",
             Self::Datagram => "datagram",
             Self::Segment => "segment",
@@ -84,8 +88,23 @@ pub struct Unknown {
     pub more: Duration,
 }
 
-/// Returns by how much a cost may be above its least; zero if it is known.
-pub fn more(unknown: &[Unknown], cost: CostName) -> Duration {
+impl Unknown {
+    /// Returns by how much it may raise a cost of this name.
+    fn raises(&self, cost: CostName) -> Duration {
+        // Either direction may have all of the sum.
+        let shares =
+            self.cost == CostName::Both && matches!(cost, CostName::Send | CostName::Receive);
+        if self.cost == cost || shares { self.more } else { Duration::ZERO }
+    }
+}
+
+/// Returns what is stated under this very name; zero if nothing is.
+pub fn stated(unknown: &[Unknown], cost: CostName) -> Duration {
     let own = unknown.iter().find(|own| own.cost == cost);
     own.map_or(Duration::ZERO, |own| own.more)
+}
+
+/// Returns by how much a cost may be above its least; zero if it is known.
+pub fn more(unknown: &[Unknown], cost: CostName) -> Duration {
+    unknown.iter().map(|own| own.raises(cost)).sum()
 }

@@ -2,11 +2,12 @@
 
 use rtether_model::flow::{Delivery, Phase, Reply, Scan};
 use rtether_model::network::{
-    AddressTable, ForwardingMode, MulticastForwarding, NodeId, PortVlan, QueueMap, Selection,
-    Stack, TagHandling, Vid,
+    AddressTable, Cost, ForwardingMode, Jitter, LinearStack, MulticastForwarding, NodeId, NodeKind,
+    PortVlan, QueueMap, Selection, Servers, Stack, TagHandling, Vid,
 };
 use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::record::Segment;
+use rtether_model::unknown::{CostName, Unknown};
 use rtether_sim::observe::NoObserver;
 
 use crate::support::{Plant, periodic, plain_switch, tag, two_stations};
@@ -112,6 +113,40 @@ fn a_reply_comes_back_to_its_talker() {
     assert_eq!(stream.latency.max, FRAME * 4 + US(7));
     // 43.48 us against 43 us: all late.
     assert_eq!((stream.missed, stream.released), (10, 10));
+}
+
+/// Oracle: by hand. However the sum of a device is split, a request and its answer take all of it; a
+/// datagram takes the part of one direction, which differs from seed to seed.
+#[test]
+fn a_sum_is_taken_once_there_and_back() {
+    let sum = US(320);
+    let stack = Stack::Linear(LinearStack {
+        send: Cost::default(),
+        receive: Cost::default(),
+        interface: Cost::default(),
+        jitter: Jitter::default(),
+        servers: Servers::PerDirection,
+    });
+    let mut parts = Vec::new();
+    for seed in 1..=20 {
+        let mut plant = two_stations(&Stack::Zero);
+        let listener = plant.flows[0].listeners[0];
+        let NodeKind::EndStation(own) = &mut plant.network.nodes[listener.index()].kind else {
+            panic!("a station");
+        };
+        own.stack = stack.clone();
+        own.unknown.push(Unknown { cost: CostName::Both, more: sum });
+        let one_way = plant.run_with(10, seed, &mut NoObserver).streams.remove(0).latency;
+        assert_eq!(one_way.min, one_way.max);
+        parts.push(one_way.max - FRAME * 2);
+        plant.flows[0].reply = Some(Reply::new(Bytes::new(60), US(7)));
+        let there_and_back = plant.run_with(10, seed, &mut NoObserver).streams.remove(0).latency;
+        assert_eq!(there_and_back.min, FRAME * 4 + US(7) + sum);
+        assert_eq!(there_and_back.max, FRAME * 4 + US(7) + sum);
+    }
+    assert!(parts.iter().all(|part| *part <= sum));
+    let [least, most] = [parts.iter().min(), parts.iter().max()].map(|part| *part.unwrap());
+    assert!(least < sum / 4 && most > sum - sum / 4, "{least} .. {most}");
 }
 
 /// Oracle: by hand. Requests arrive 18.24 us after each millisecond; scans are at 100 us, and the answer to

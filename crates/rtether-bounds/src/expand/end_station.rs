@@ -16,6 +16,7 @@ use crate::index::NONE;
 use crate::output_limit::Limit;
 use crate::plant::Gap;
 use crate::source::add;
+use crate::split;
 use crate::stack::service;
 use crate::station;
 
@@ -70,6 +71,9 @@ impl Walker<'_> {
         // A reply has the tag of its request.
         token.frame.is_tagged &= is_outbound || is_exchange(way.flow);
         self.visit(token, server, queue, cost, !is_outbound);
+        if split::is_second(way, is_outbound) {
+            self.plant.visits[token.visit as usize].twice = split::of(station);
+        }
         token.gap = cost.gap();
         let spacing = token.spacing.map_or(0, |[small, large]| small.min(large));
         let known = token.limit.map_or(0, |limit| limit.distance());

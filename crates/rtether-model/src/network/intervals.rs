@@ -27,7 +27,8 @@ impl EndStation {
         match cost {
             Name::TaskMessage => self.tasks.as_mut().map(|own| &mut own.message),
             Name::TaskSegment => self.tasks.as_mut().map(|own| &mut own.segment),
-            Name::Latency | Name::Router => None,
+            // A sum is no cost of one direction.
+            Name::Both | Name::Latency | Name::Router => None,
             Name::Service
             | Name::Send
             | Name::Receive
@@ -47,12 +48,34 @@ impl EndStation {
         }
     }
 
-    /// Decides its unknown costs: `decide` gets the name and the most that may be added.
+    /// Decides its unknown costs: `decide` gets the name and the most that may be added. Of a sum
+    /// whose split is not known it decides the part of receiving; the rest is that of sending.
     pub fn decide(&mut self, mut decide: impl FnMut(CostName, Duration) -> Duration) {
         for Unknown { cost, more } in core::mem::take(&mut self.unknown) {
             let added = decide(cost, more);
-            if let Some(known) = self.cost_mut(cost) {
-                *known += added;
+            let is_sum = cost == CostName::Both;
+            self.add(if is_sum { CostName::Receive } else { cost }, added);
+            if is_sum {
+                self.add(CostName::Send, more - added);
+            }
+        }
+    }
+
+    fn add(&mut self, cost: CostName, added: Duration) {
+        if let Some(known) = self.cost_mut(cost) {
+            *known += added;
+        }
+    }
+
+    /// Takes every unknown cost at its most, and of a sum the whole in each direction: slower than
+    /// the station can be.
+    pub fn slow_down(&mut self) {
+        for Unknown { cost, more } in core::mem::take(&mut self.unknown) {
+            if cost == CostName::Both {
+                self.add(CostName::Send, more);
+                self.add(CostName::Receive, more);
+            } else {
+                self.add(cost, more);
             }
         }
     }
@@ -116,7 +139,8 @@ impl Network {
         self.decided(|_, _, more| more)
     }
 
-    /// Returns the costs that are not known, by node.
+    /// Returns the costs that are not known, by node; a sum whose split is not known is none of
+    /// them.
     pub fn intervals(&self) -> Vec<Interval> {
         let mut found = Vec::new();
         let mut decided = self.at_least();
@@ -141,6 +165,7 @@ impl Network {
 mod tests {
     use super::*;
     use crate::network::{Cost, Jitter, LinearStack, Servers};
+    use crate::unknown::more;
 
     fn linear(us: i64) -> Stack {
         let cost = Cost { base: Duration::from_us(us), per_octet: Duration::ZERO };
@@ -180,5 +205,30 @@ mod tests {
         assert_eq!(costs(&network.at_most()), [20, 200, 10].map(us));
         let half = network.decided(|_, _, more| more / 2);
         assert_eq!(costs(&half), [20, 110, 6].map(us));
+    }
+
+    /// Oracle: by hand.
+    #[test]
+    fn a_sum_is_split_between_both_directions() {
+        let us = Duration::from_us;
+        let mut station = EndStation::new(linear(20));
+        station.unknown.push(Unknown { cost: CostName::Both, more: us(300) });
+        let costs = |station: &EndStation| {
+            let Stack::Linear(own) = &station.stack else { panic!("a linear stack") };
+            [own.send.base, own.receive.base]
+        };
+        for receive in [0, 100, 300] {
+            let mut own = station.clone();
+            own.decide(|cost, more| {
+                assert_eq!((cost, more), (CostName::Both, us(300)));
+                us(receive)
+            });
+            assert_eq!(costs(&own), [320 - receive, 20 + receive].map(us));
+        }
+        let [send, receive] =
+            [CostName::Send, CostName::Receive].map(|one| more(&station.unknown, one));
+        assert_eq!((send, receive), (us(300), us(300)));
+        station.slow_down();
+        assert_eq!(costs(&station), [320, 320].map(us));
     }
 }

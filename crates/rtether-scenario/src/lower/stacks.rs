@@ -85,7 +85,7 @@ pub(super) fn stack(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Stat
         ip_rate(reader, fields, &mut station.model.unknown)
     } else if RTOS_KEYS.iter().any(|key| fields.has(key)) {
         rtos(reader, fields, &mut station.model.unknown)
-    } else if fields.has("send") || fields.has("receive") {
+    } else if LINEAR_KEYS.iter().any(|key| fields.has(key)) {
         linear(reader, fields, &mut station.model.unknown)
     } else {
         let title = format!("{} has no cost", fields.owner);
@@ -101,6 +101,9 @@ pub(super) fn stack(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Stat
     station.model.stack = model?;
     Some(station)
 }
+
+/// Keys of a stack with a cost per direction.
+const LINEAR_KEYS: [&str; 3] = ["send", "receive", "both"];
 
 /// Keys of a stack with a cost per kind of packet.
 const RTOS_KEYS: [&str; 3] = ["datagram", "segment", "acknowledgement"];
@@ -273,6 +276,7 @@ fn ip_rate(
     let other_models = [
         "send",
         "receive",
+        "both",
         "interface",
         "servers",
         "jitter",
@@ -302,7 +306,7 @@ fn ip_rate(
 }
 
 fn rtos(reader: &mut Reader<'_>, fields: &Fields<'_>, unknown: &mut Vec<Unknown>) -> Option<Stack> {
-    let linear_only = ["send", "receive", "interface", "servers"];
+    let linear_only = ["send", "receive", "both", "interface", "servers"];
     let what = "a stack with a cost for each kind of packet";
     reader.misplaced(fields, &linear_only, what);
     let names = [CostName::Datagram, CostName::Segment, CostName::Acknowledgement];
@@ -324,13 +328,17 @@ fn linear(
     fields: &Fields<'_>,
     unknown: &mut Vec<Unknown>,
 ) -> Option<Stack> {
-    let both = reader.require(fields, "send") & reader.require(fields, "receive");
-    let send = cost(reader, fields, CostName::Send, unknown);
-    let receive = cost(reader, fields, CostName::Receive, unknown);
+    let is_whole =
+        fields.has("both") || reader.require(fields, "send") & reader.require(fields, "receive");
+    let send = direction(reader, fields, CostName::Send, unknown);
+    let receive = direction(reader, fields, CostName::Receive, unknown);
+    if let Some(both) = reader.time_up_to(fields, "both", LONGEST, "of a single packet") {
+        note(unknown, CostName::Both, both);
+    }
     let interface = cost(reader, fields, CostName::Interface, unknown);
     let servers = reader.meaning(fields, &SERVERS);
     let jitter = jitter(reader, fields);
-    both.then_some(())?;
+    is_whole.then_some(())?;
     Some(Stack::Linear(LinearStack {
         send: send?,
         receive: receive?,
@@ -338,4 +346,17 @@ fn linear(
         jitter,
         servers,
     }))
+}
+
+/// Reads the cost of a direction, which is nothing if a sum is all that is known.
+fn direction(
+    reader: &mut Reader<'_>,
+    fields: &Fields<'_>,
+    name: CostName,
+    unknown: &mut Vec<Unknown>,
+) -> Option<Cost> {
+    if fields.has("both") && !fields.has(name.key()) {
+        return Some(Cost::default());
+    }
+    cost(reader, fields, name, unknown)
 }

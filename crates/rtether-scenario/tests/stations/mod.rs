@@ -79,12 +79,9 @@ fn a_cost_that_is_not_known_has_two_ends() {
     let us = Duration::from_us;
     let of = |stack: &str| {
         let station = node_with("", &format!("stack: {{ {stack} }}"));
-        let more = |cost| unknown::more(&station.unknown, cost);
-        let more = CostName::ALL.map(more);
-        let known = more.into_iter().zip(CostName::ALL);
-        let found = known.filter(|(more, _)| *more > Duration::ZERO);
-        let found: Vec<(Duration, CostName)> = found.collect();
-        (station.stack, found)
+        let known = CostName::ALL.map(|cost| (unknown::stated(&station.unknown, cost), cost));
+        let found = known.into_iter().filter(|(more, _)| *more > Duration::ZERO);
+        (station.stack, found.collect::<Vec<(Duration, CostName)>>())
     };
     let (stack, more) = of("send: 5 us + 1 ns/B, receive: { unknown: 20 us .. 200 us }");
     let Stack::Linear(linear) = stack else { panic!("a linear stack, found {stack:?}") };
@@ -97,6 +94,15 @@ fn a_cost_that_is_not_known_has_two_ends() {
     assert_eq!(of(tasks).1, [(us(4), CostName::TaskMessage)]);
     // Both ends are the same, so it is known.
     assert_eq!(of("send: 1 us, receive: { unknown: 2 us .. 2 us }").1, []);
+    // A sum of both directions, alone and beside what is known of one.
+    let (stack, more) = of("both: 320 us");
+    let Stack::Linear(linear) = stack else { panic!("a linear stack, found {stack:?}") };
+    assert_eq!([linear.send.base, linear.receive.base], [us(0), us(0)]);
+    assert_eq!(more, [(us(320), CostName::Both)]);
+    let (stack, more) = of("both: 320 us, receive: 40 ns/B");
+    let Stack::Linear(linear) = stack else { panic!("a linear stack, found {stack:?}") };
+    assert_eq!((linear.receive.per_octet, linear.send), (Duration::from_ns(40), Cost::default()));
+    assert_eq!(more, [(us(320), CostName::Both)]);
     // What a node says counts instead of what its stack says.
     let own = node_with(&format!("s: {{ {tasks} }}"), "stack: s, tasks: { message: 3 us }");
     assert_eq!(own.unknown, []);

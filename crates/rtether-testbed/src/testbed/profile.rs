@@ -38,7 +38,7 @@ impl End {
         }
         // What is not known may be the most.
         let mut slowest = station.clone();
-        slowest.decide(|_, more| more);
+        slowest.slow_down();
         let sizes = [Some(flow.payload), flow.reply.map(|reply| reply.payload)];
         let sizes = sizes.into_iter().flatten();
         let frames = sizes.map(|payload| flow.frames(payload));

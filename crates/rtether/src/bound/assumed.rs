@@ -362,6 +362,7 @@ const fn group(cost: CostName) -> Group {
         CostName::Service
         | CostName::Send
         | CostName::Receive
+        | CostName::Both
         | CostName::Interface
         | CostName::Datagram
         | CostName::Segment

@@ -13,7 +13,7 @@ use rtether_model::network::{
     Buffer, Cost, Duplex, Jitter, LinkId, Network, NodeId, NodeKind, Spread, Stack,
 };
 use rtether_model::quantity::{BitRate, Bytes, Duration};
-use rtether_model::unknown::{CostName, more};
+use rtether_model::unknown::{CostName, stated};
 use rtether_report::text::time;
 
 use crate::scenario::Scenario;
@@ -159,7 +159,7 @@ pub(super) fn relieve(scenario: &mut Scenario, whole: &Scenario, burdens: &[Burd
 fn taken(kind: &mut NodeKind, name: CostName) -> Cost {
     match kind {
         NodeKind::EndStation(own) => {
-            let unknown = more(&own.unknown, name);
+            let unknown = stated(&own.unknown, name);
             own.unknown.retain(|other| other.cost != name);
             let mut cost = match (&mut own.stack, name) {
                 (Stack::IpRate { service }, CostName::Service) => fixed(service),

@@ -29,6 +29,7 @@ mod resolving;
 mod routed;
 mod scanned;
 mod spaced;
+mod split;
 mod threads;
 mod tightness;
 mod unknown;

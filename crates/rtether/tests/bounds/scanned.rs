@@ -13,7 +13,7 @@ const CASES: [u64; 2] = [100, 10_000];
 impl Plant {
     /// Returns a plant with polls, with messages over TCP, or with costs that are not known, in which
     /// most answers wait for a scan.
-    fn scanned(number: u64) -> Self {
+    pub(crate) fn scanned(number: u64) -> Self {
         let own = number.wrapping_add(1 << 49);
         let mut plant = match number % 4 {
             0 => Self::connected(own),

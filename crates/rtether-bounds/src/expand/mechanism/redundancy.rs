@@ -20,6 +20,7 @@ use rtether_model::network::{NodeId, PortId, Redundancy};
 use crate::analysis::Reason;
 use crate::expand::{Deliveries, Token, Walker};
 use crate::plant::{Gap, Stream};
+use crate::split;
 
 /// Where copies end, or why they have no bound.
 type Ends = Vec<Result<(u32, Gap), Reason>>;
@@ -84,9 +85,10 @@ impl Walker<'_> {
             let error = self.routing.flow_path(self.network, flow, listener).err();
             ends.push(Err(error.map_or(Reason::NotDelivered, Reason::NoRoute)));
         }
-        let flow = self.flow;
-        let streams = ends.into_iter().map(|end| Stream { flow, listener, end });
-        self.plant.streams.extend(streams);
+        for end in ends {
+            let end = end.map(|end| split::end(&self.plant, end));
+            self.plant.streams.push(Stream { flow: self.flow, listener, end });
+        }
     }
 
     /// Adds the ends of one copy: its own or, if it is answered, those of the copies of its answer.

@@ -17,7 +17,7 @@ pub(crate) static SERVERS: Words<Servers> =
 pub(crate) static STACK: Section = Section {
     name: "stack",
     noun: "a stack",
-    description: "Cost of a protocol stack. Either one FIFO server for both directions that takes the same time for every packet (`rate` or `service`), or costs for each direction that may grow with the frame (`send` and `receive`), or costs for each kind of packet, both ways, as the network task of a real-time operating system has them (`datagram`, `segment` and `acknowledgement`). The last eight keys are for nodes as well; what a node says counts instead of what its stack says.",
+    description: "Cost of a protocol stack. Either one FIFO server for both directions that takes the same time for every packet (`rate` or `service`), or costs for each direction that may grow with the frame (`send` and `receive`, or their sum, `both`), or costs for each kind of packet, both ways, as the network task of a real-time operating system has them (`datagram`, `segment` and `acknowledgement`). The last eight keys are for nodes as well; what a node says counts instead of what its stack says.",
     keys: &[
         key(
             "rate",
@@ -38,14 +38,21 @@ pub(crate) static STACK: Section = Section {
             COST,
             Optional,
             "8 us + 12 ns/B",
-            "From the application's call to the driver queue, per frame. `/B` counts octets of the untagged frame, addresses to FCS. Needs `receive`.",
+            "From the application's call to the driver queue, per frame. `/B` counts octets of the untagged frame, addresses to FCS. Needs `receive` or `both`.",
         ),
         key(
             "receive",
             COST,
             Optional,
             "12 us",
-            "From the driver to the application, per frame. Needs `send`.",
+            "From the driver to the application, per frame. Needs `send` or `both`.",
+        ),
+        key(
+            "both",
+            TIME,
+            Optional,
+            "320 us",
+            "Sending and receiving together, where they cannot be told apart: `send` takes a part of it more and `receive` the rest. How it is split is one constant of each node, drawn once in a run; bounds hold for every split. Without `send` or `receive` these take nothing else.",
         ),
         key(
             "datagram",

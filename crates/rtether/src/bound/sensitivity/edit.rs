@@ -2,7 +2,7 @@
 
 use rtether_model::network::{Cost, LinearStack, NodeKind, Servers, Spread, Stack};
 use rtether_model::quantity::Duration;
-use rtether_model::unknown::{CostName, Unknown, more};
+use rtether_model::unknown::{CostName, Unknown, stated};
 
 use super::Candidate;
 use crate::scenario::{Override, Scenario, Written};
@@ -73,7 +73,7 @@ fn stack(stack: &Stack, unknown: &[Unknown]) -> Option<String> {
     match stack {
         Stack::IpRate { service } => {
             let cost = Cost { base: *service, per_octet: Duration::ZERO };
-            let service = ends(cost, more(unknown, CostName::Service))?;
+            let service = ends(cost, stated(unknown, CostName::Service))?;
             Some(format!("{{ service: {service} }}"))
         }
         Stack::Linear(LinearStack {
@@ -89,13 +89,17 @@ fn stack(stack: &Stack, unknown: &[Unknown]) -> Option<String> {
                 (CostName::Interface, interface),
             ];
             let costs = costs.iter().filter(|(name, own)| {
-                let is_there = **own != Cost::default() || more(unknown, *name) > Duration::ZERO;
+                let is_there = **own != Cost::default() || stated(unknown, *name) > Duration::ZERO;
                 *name != CostName::Interface || is_there
             });
             let keys: Option<Vec<String>> = costs
-                .map(|(name, own)| Some(format!("{name}: {}", ends(**own, more(unknown, *name))?)))
+                .map(|(name, own)| {
+                    Some(format!("{name}: {}", ends(**own, stated(unknown, *name))?))
+                })
                 .collect();
-            let keys = keys?;
+            let mut keys = keys?;
+            let both = stated(unknown, CostName::Both);
+            keys.extend((both > Duration::ZERO).then(|| format!("both: {}", exact(both))));
             Some(format!("{{ {} }}", keys.join(", ")))
         }
         Stack::Zero | Stack::Linear(_) | Stack::Rtos(_) => None,
