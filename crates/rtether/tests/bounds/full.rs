@@ -19,7 +19,7 @@ use crate::bounds::plant::{Plant, plain_flow};
 use crate::bounds::{check, dice, for_each_case_up_to, simulate, with_phases};
 
 /// Plants of the ordinary run, and of the nightly one.
-const CASES: [u64; 2] = [240, 10_000];
+const CASES: [u64; 2] = [150, 10_000];
 /// Runs of each plant.
 const RUNS: u64 = 4;
 

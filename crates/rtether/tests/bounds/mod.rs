@@ -53,7 +53,7 @@ use rtether_testkit::Dice;
 
 use plant::{Plant, Variety};
 
-const CASES: u64 = 256;
+const CASES: u64 = 150;
 const NIGHTLY_CASES: u64 = 10_000;
 /// Cases by which nightly runs have found mistakes; they come first in every run.
 const FOUND: [(&str, u64); 3] = [

@@ -7,7 +7,7 @@ use rtether_bounds::{Method, Methods, StreamBound, Workers, analyze, analyze_on}
 use crate::bounds::for_each_case_of;
 use crate::bounds::plant::{Plant, Variety};
 
-const CASES: u64 = 256;
+const CASES: u64 = 150;
 
 /// Carries out this many parts, the last one first.
 struct Backwards(usize);
