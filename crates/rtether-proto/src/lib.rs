@@ -51,6 +51,7 @@ pub mod access;
 pub mod admission;
 pub mod egress;
 pub mod endnode;
+pub mod identify;
 pub mod load;
 pub mod mechanism;
 pub mod port;

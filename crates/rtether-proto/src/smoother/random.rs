@@ -18,7 +18,7 @@ impl Random {
     }
 
     /// Returns a uniform number in `0..=max`; a negative `max` counts as zero.
-    pub(super) fn up_to(&mut self, max: i64) -> i64 {
+    pub(crate) fn up_to(&mut self, max: i64) -> i64 {
         let count = u128::from(max.max(0).unsigned_abs()) + 1;
         i64::try_from((u128::from(self.next()) * count) >> 64).unwrap_or(0)
     }

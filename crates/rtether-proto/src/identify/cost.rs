@@ -1,0 +1,182 @@
+//! What a request and its answer cost in the device, and how much that varies.
+//!
+//! A round trip less the network's share is `fixed + request_octet a + answer_octet b + jitter`.
+//! The slopes come from least squares, since the jitter does not depend on the sizes (minima, as of
+//! pathchar, use one round trip in thirty). What is left has the fixed cost as its lower end. The
+//! jitter is a sum of two, one for each direction; if both come down to zero, its distribution
+//! begins as a square, whatever its shape. Then, of the smallest `k` residuals, the ratio
+//! `(x1 - end) / (xk - end)` is the root of a minimum of `k - 1` uniform numbers, which gives end and
+//! interval without any parameter of the jitter (Robson and Whitlock 1964 for a density, Cooke 1979).
+
+use alloc::vec::Vec;
+
+use super::figure::{Figure, HALF, Unknown, count};
+use super::line::{Line, Point};
+use super::path::Path;
+use super::quantile::{Quantile, of_sorted};
+use super::volley::Observation;
+
+/// Answers that an estimate needs.
+const NEEDED: usize = 60;
+/// The share of the residuals near their lower end, and the least number of them.
+const NEAR_SHARE: usize = 12;
+const NEAR_LEAST: usize = 8;
+/// Residuals are outliers above the median by so many times what the median is above the 5 % quantile;
+/// nothing with an exponential tail comes there.
+const FAR: f64 = 8.0;
+
+/// Costs of one request with its answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Costs {
+    /// Both directions together, independent of sizes, least: what is more is jitter.
+    pub fixed: Result<Figure, Unknown>,
+    /// For each octet of the request.
+    pub request_octet: Result<Figure, Unknown>,
+    /// For each octet of the answer.
+    pub answer_octet: Result<Figure, Unknown>,
+    /// For each octet that both have more, if request and answer have one size.
+    pub both_octets: Result<Figure, Unknown>,
+    /// Fixed cost with its jitter: quantiles, outliers included.
+    pub quantiles: Vec<Quantile>,
+    /// Mean of the jitter of both directions together, without outliers.
+    pub jitter: Result<Figure, Unknown>,
+}
+
+impl Costs {
+    const fn unknown(why: Unknown) -> Self {
+        Self {
+            fixed: Err(why),
+            request_octet: Err(why),
+            answer_octet: Err(why),
+            both_octets: Err(why),
+            quantiles: Vec::new(),
+            jitter: Err(why),
+        }
+    }
+
+    /// Estimates the costs from single requests.
+    pub fn estimate(observations: &[Observation], path: &Path) -> Self {
+        let points = points(observations, path);
+        if points.len() < NEEDED {
+            let answers = points.len();
+            return Self::unknown(Unknown::TooFew { answers, needed: NEEDED });
+        }
+        let Some(fit) = Fit::of(points) else { return Self::unknown(Unknown::SizesFixed) };
+        fit.costs()
+    }
+}
+
+/// Rows of single requests: one, octets of the request, octets of the answer.
+fn points(observations: &[Observation], path: &Path) -> Vec<Point> {
+    let singles = observations.iter().filter_map(|own| Some((own.volley.sizes, own.single()?)));
+    let rows = singles.map(|(sizes, (sent, answered))| Point {
+        x: [1.0, octets(sizes.request.get()), octets(sizes.answer.get())],
+        y: (answered - sent - path.of(sizes)).as_ns_f64(),
+    });
+    rows.collect()
+}
+
+#[allow(clippy::cast_precision_loss, reason = "frames are far below 2^52 octets")]
+const fn octets(size: u64) -> f64 {
+    size as f64
+}
+
+/// The line through all round trips, and what they have above its slopes.
+struct Fit {
+    line: Line,
+    /// Whether request, answer, or both as one, were varied.
+    varies: [bool; 3],
+    /// Mean sizes.
+    centre: [f64; 3],
+    /// Above the slopes, at the mean sizes, in order; outliers are the last ones.
+    residuals: Vec<f64>,
+    /// Number of residuals that are no outliers.
+    usual: usize,
+}
+
+impl Fit {
+    fn of(mut points: Vec<Point>) -> Option<Self> {
+        let varies = [1, 2].map(|column| {
+            points.iter().any(|own| (own.x[column] - points[0].x[column]).abs() > 0.0)
+        });
+        let is_alike = varies == [true; 2]
+            && points.iter().all(|own| (own.x[1] - own.x[2]).abs() < 0.5);
+        for point in &mut points {
+            // A constant size cannot be told from the fixed cost, one that is alike not from the other.
+            for column in [1, 2] {
+                if !varies[column - 1] || (is_alike && column == 2) {
+                    point.x[column] = 0.0;
+                }
+            }
+        }
+        let mut kept = points.clone();
+        let mut line = Line::fit(&kept)?;
+        // Outliers would hide the slopes; they do not depend on sizes, so that none is preferred.
+        for _ in 0..2 {
+            let rest = sorted(kept.iter().map(|own| line.residual(own)));
+            let middle = of_sorted(&rest, 0.5);
+            let far = middle + FAR * (middle - of_sorted(&rest, 0.05)) + 1.0;
+            kept.retain(|own| line.residual(own) <= far);
+            line = Line::fit(&kept)?;
+        }
+        let centre = [0, 1, 2].map(|column| {
+            kept.iter().map(|own| own.x[column]).sum::<f64>() / count(kept.len())
+        });
+        let level = line.slope.iter().zip(&centre).map(|(slope, x)| slope * x).sum::<f64>();
+        let residuals = sorted(points.iter().map(|own| line.residual(own) + level));
+        let varies = [varies[0] && !is_alike, varies[1] && !is_alike, is_alike];
+        Some(Self { line, varies, centre, residuals, usual: kept.len() })
+    }
+
+    fn costs(&self) -> Costs {
+        // What the mean sizes cost, which the lower end contains, and how well that is known.
+        let lever = [0.0, self.centre[1], self.centre[2]];
+        let sizes = lever[1] * self.line.slope[1] + lever[2] * self.line.slope[2];
+        let spread = HALF * libm::sqrt(self.line.variance(&lever));
+        let end = self.lower_end();
+        let below = libm::hypot(end.value - end.low, spread);
+        let above = libm::hypot(end.high - end.value, spread);
+        let usual = &self.residuals[..self.usual];
+        let mean = usual.iter().sum::<f64>() / count(usual.len());
+        Costs {
+            fixed: Ok(Figure::around(end.value - sizes, below, above)),
+            request_octet: self.slope(1, self.varies[0]),
+            answer_octet: self.slope(2, self.varies[1]),
+            both_octets: self.slope(1, self.varies[2]),
+            quantiles: Quantile::all(&self.residuals, sizes),
+            jitter: Ok(Figure::around(mean - end.value, end.high - end.value, end.value - end.low)),
+        }
+    }
+
+    fn slope(&self, column: usize, is_varied: bool) -> Result<Figure, Unknown> {
+        let half = HALF * libm::sqrt(self.line.covariance[column][column]);
+        let figure = Figure::around(self.line.slope[column], half, half);
+        if is_varied { Ok(figure) } else { Err(Unknown::SizesFixed) }
+    }
+
+    /// Estimates where the residuals begin.
+    fn lower_end(&self) -> End {
+        let near = (self.residuals.len() / NEAR_SHARE).max(NEAR_LEAST);
+        let (first, last) = (self.residuals[0], self.residuals[near - 1]);
+        let [low, value, high] = [0.975, 0.5, 0.025].map(|share: f64| {
+            // The quantile of the minimum of `near - 1` uniform numbers.
+            let uniform = 1.0 - libm::pow(1.0 - share, 1.0 / count(near - 1));
+            let root = libm::sqrt(uniform);
+            first - (last - first) * root / (1.0 - root)
+        });
+        End { value, low, high }
+    }
+}
+
+/// The lower end of a distribution with its interval, in nanoseconds.
+struct End {
+    value: f64,
+    low: f64,
+    high: f64,
+}
+
+fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_unstable_by(f64::total_cmp);
+    values
+}

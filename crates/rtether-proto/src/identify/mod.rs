@@ -1,0 +1,40 @@
+//! What a device costs, asked from outside (Step 18): the prober and its estimates.
+//!
+//! [`Prober`] has the schedule and matches answers. It knows neither clock nor socket nor protocol:
+//!
+//! 1. [`Prober::poll`] returns a packet to send, a time to wait for, or the end.
+//! 2. The host makes the packet in some protocol whose [`Sizes`] it has named, sends it, and reports
+//!    when that was ([`Prober::sent`]) and when the answer came ([`Prober::answered`]).
+//! 3. [`Prober::observations`] has the measured times, from which figures follow: [`Costs`] and
+//!    [`Cycle`]. Each has an interval, or a reason why it is not known ([`Unknown`]).
+//!
+//! [`Prober::quiet`] has one request outstanding and sends at most ten in any second. It stops after
+//! three losses, or if the device becomes slower.
+//!
+//! A scan hides the costs of a device from requests that its application answers; requests that its
+//! stack answers (echo, closed ports) show them.
+
+mod agenda;
+mod cost;
+mod cycle;
+mod figure;
+mod line;
+mod path;
+mod periodogram;
+mod prober;
+mod quantile;
+mod sizes;
+mod volley;
+
+pub use agenda::Pace;
+pub use cost::Costs;
+pub use cycle::Cycle;
+pub use figure::{Figure, Unknown};
+pub use path::Path;
+pub use prober::{Ask, Counters, End, Packet, Prober};
+pub use quantile::Quantile;
+pub use sizes::{Exchange, Sizes, Span};
+pub use volley::{Observation, Sent, Volley};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,148 @@
+//! The prober against a scripted device, in virtual time.
+
+use std::collections::BTreeMap;
+use std::vec::Vec;
+
+use rtether_model::quantity::{Bytes, Duration, Instant};
+
+use super::*;
+
+const SPAN: Span = Span { least: Bytes::new(64), most: Bytes::new(1_518) };
+const FREE: Sizes = Sizes::Free { request: SPAN, answer: SPAN };
+
+/// Runs a prober to its end with a device that answers each packet after these times; returns when
+/// packets were sent, too.
+fn run(mut prober: Prober, device: impl Fn(Packet) -> Vec<Duration>) -> (Prober, End, Vec<Instant>) {
+    let mut answers: BTreeMap<(Instant, u32, usize), u32> = BTreeMap::new();
+    let (mut now, mut sent) = (Instant::ZERO, Vec::new());
+    loop {
+        let until = match prober.poll(now) {
+            Ask::Done(end) => return (prober, end, sent),
+            Ask::Send(packet) => {
+                for (number, after) in device(packet).into_iter().enumerate() {
+                    answers.insert((now + after, packet.id, number), packet.id);
+                }
+                prober.sent(packet.id, now);
+                sent.push(now);
+                continue;
+            }
+            Ask::Wait(until) => until,
+        };
+        match answers.first_entry().filter(|first| first.key().0 <= until) {
+            Some(first) => {
+                now = first.key().0;
+                prober.answered(first.remove(), now);
+            }
+            None => now = until,
+        }
+    }
+}
+
+fn us(us: i64) -> Duration {
+    Duration::from_us(us)
+}
+
+fn quiet(requests: u16) -> Prober {
+    let pace = Pace { requests, ..Pace::default() };
+    Prober::quiet(FREE, pace, 1, Instant::ZERO)
+}
+
+/// Oracle: the rules: all sizes equally often and in random order, at most ten in any second, one
+/// outstanding, gaps that differ.
+#[test]
+fn requests_come_slowly_one_by_one_and_at_random() {
+    let (prober, end, sent) = run(quiet(270), |_| std::vec![us(300)]);
+    assert_eq!(end, End::Complete);
+    let mut sizes = BTreeMap::new();
+    for own in prober.observations() {
+        *sizes.entry(own.volley.sizes).or_insert(0) += 1;
+    }
+    assert!(sizes.len() == 9 && sizes.values().all(|&number| number == 30));
+    let order: Vec<Exchange> =
+        prober.observations().iter().map(|own| own.volley.sizes).collect();
+    assert!(!order.is_sorted() && order[..9] != order[9..18]);
+    assert!(sent.windows(11).all(|own| own[10] - own[0] >= Duration::from_secs(1)));
+    let gaps: Vec<Duration> = sent.windows(2).map(|own| own[1] - own[0]).collect();
+    assert!(gaps.iter().all(|gap| *gap >= us(62_500)));
+    assert!(gaps.iter().any(|gap| *gap < us(70_000)) && gaps.iter().any(|gap| *gap > us(180_000)));
+    assert_eq!(prober.counters().answered, 270);
+}
+
+/// Oracle: by hand.
+#[test]
+fn losses_and_a_slower_device_end_it() {
+    let (prober, end, _) = run(quiet(270), |own| {
+        if own.id % 40 == 39 { Vec::new() } else { std::vec![us(300)] }
+    });
+    assert_eq!((end, prober.counters().sent, prober.counters().lost), (End::Losses, 120, 3));
+    let (prober, end, _) = run(quiet(270), |own| std::vec![us(if own.id < 100 { 300 } else { 601 })]);
+    // The eleventh slow one is in the middle of the latest twenty.
+    assert!(end == End::Slower && (110..=112).contains(&prober.counters().sent));
+    let (_, end, _) = run(quiet(270), |own| std::vec![us(if own.id < 100 { 300 } else { 599 })]);
+    assert_eq!(end, End::Complete);
+}
+
+/// Oracle: by hand. What is late, doubled or unknown is counted, and changes no measured time.
+#[test]
+fn odd_answers_are_counted_and_dropped() {
+    let (prober, end, _) = run(quiet(100), |own| match own.id {
+        // Late: in the next request's time, and long after.
+        10 => std::vec![us(2_010_000)],
+        20 => std::vec![us(60_000_000)],
+        // Doubled: while nothing is outstanding.
+        30 => std::vec![us(300), us(310)],
+        _ => std::vec![us(300)],
+    });
+    let counters = prober.counters();
+    assert_eq!((end, counters.sent, counters.answered), (End::Complete, 100, 98));
+    assert_eq!((counters.lost, counters.late, counters.doubled), (2, 1, 1));
+    let trips = prober.observations().iter().filter_map(Observation::single);
+    assert!(trips.clone().count() == 98 && trips.into_iter().all(|(at, to)| to - at == us(300)));
+    let mut prober = quiet(2);
+    prober.answered(0, Instant::ZERO);
+    let Ask::Send(packet) = prober.poll(Instant::ZERO) else { panic!("the first is due at once") };
+    prober.sent(packet.id, Instant::ZERO + us(50));
+    prober.answered(packet.id, Instant::ZERO + us(49));
+    prober.answered(7, Instant::ZERO + us(60));
+    assert_eq!(prober.counters().unknown, 3);
+    prober.answered(packet.id, Instant::ZERO + us(80));
+    prober.answered(packet.id, Instant::ZERO + us(81));
+    assert_eq!((prober.counters().answered, prober.counters().doubled), (1, 1));
+    prober.poll(Instant::ZERO + us(90));
+    let single = prober.observations()[0].single();
+    assert_eq!(single, Some((Instant::ZERO + us(50), Instant::ZERO + us(80))));
+}
+
+/// Oracle: the device's own line, exactly, and by the network's share less.
+#[test]
+fn a_device_without_jitter_is_found_exactly() {
+    let octets = |size: Bytes| i64::try_from(size.get()).unwrap();
+    let line = |own: Packet| {
+        let answer = own.answer.map_or(0, octets);
+        std::vec![us(320) + Duration::from_ns(56 * octets(own.request) + 26 * answer)]
+    };
+    let (prober, ..) = run(quiet(270), line);
+    let path = Path {
+        constant: us(2),
+        request_octet: Duration::from_ns(16),
+        answer_octet: Duration::from_ns(16),
+    };
+    let costs = Costs::estimate(prober.observations(), &path);
+    let [fixed, request, answer] = [costs.fixed, costs.request_octet, costs.answer_octet]
+        .map(|own| own.unwrap());
+    let near = |own: Figure, ns: i64| {
+        let off = own.value - Duration::from_ns(ns);
+        assert!(off.as_ps().abs() <= 1 && own.holds(own.value), "{own:?}");
+    };
+    near(fixed, 318_000);
+    near(request, 40);
+    near(answer, 10);
+    assert_eq!(costs.both_octets, Err(Unknown::SizesFixed));
+    assert_eq!(Cycle::estimate(prober.observations()), Err(Unknown::NoCycle));
+    let alike = Prober::quiet(Sizes::Alike(SPAN), Pace::default(), 1, Instant::ZERO);
+    let (prober, ..) = run(alike, line);
+    let costs = Costs::estimate(prober.observations(), &path);
+    near(costs.both_octets.unwrap(), 50);
+    near(costs.fixed.unwrap(), 318_000);
+    assert_eq!(costs.request_octet, Err(Unknown::SizesFixed));
+}
