@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use rtether_model::quantity::Duration;
 
-use super::sizes::{Exchange, Sizes};
+use super::sizes::Sizes;
 use super::volley::Volley;
 use crate::smoother::random::Random;
 
@@ -55,7 +55,8 @@ pub(super) struct Agenda {
 }
 
 impl Agenda {
-    /// Single requests of all sizes in random order.
+    /// Single requests. All sizes come once, in random order, before any comes again: a device that
+    /// becomes slower meanwhile then adds nothing to the slopes.
     pub(super) fn quiet(sizes: Sizes, pace: Pace, seed: u64) -> Self {
         let mut random = Random::new(seed);
         let grid = sizes.grid();
@@ -63,7 +64,9 @@ impl Agenda {
         let mut listed: Vec<Volley> = asked
             .map(|&sizes| Volley::request(sizes, drawn(pace.gap, &mut random)))
             .collect();
-        shuffle(&mut listed, &mut random);
+        for round in listed.chunks_mut(grid.len()) {
+            shuffle(round, &mut random);
+        }
         Self { sizes, pace, random, depth: None, listed }
     }
 

@@ -19,9 +19,9 @@ use crate::smoother::random::Random;
 
 /// Answers that an estimate needs.
 const NEEDED: usize = 60;
-/// Frequencies looked for, in hertz; the shortest cycle is 250 us.
+/// Frequencies looked for, in hertz; the shortest cycle is 100 us.
 const LOWEST: f64 = 5.0;
-const HIGHEST: f64 = 4_000.0;
+const HIGHEST: f64 = 10_000.0;
 /// Length of the first windows in seconds.
 const WINDOW: f64 = 1.0;
 /// Times that round trips are given to other requests.

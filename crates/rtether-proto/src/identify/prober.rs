@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use rtether_model::quantity::{Bytes, Duration, Instant};
 
 use super::agenda::{Agenda, Pace};
-use super::sizes::Sizes;
+use super::sizes::{Exchange, Sizes};
 use super::volley::{Observation, Sent, Volley};
 
 /// A request without an answer after this time is lost.
@@ -15,9 +15,12 @@ const TIMEOUT: Duration = Duration::from_secs(2);
 const LOSSES: u64 = 3;
 /// Requests without load in a second.
 const RATE: usize = 10;
-/// Round trips at the beginning, and latest ones, whose medians are compared.
+/// Round trips at the beginning, and latest ones, that are compared.
 const FIRST: usize = 50;
 const LATEST: usize = 20;
+/// Slow ones among the latest that end a measurement. Half of them would be so by chance, once in two
+/// hundred devices, if answers wait for a scan.
+const SLOW: usize = 15;
 /// Lost requests that are remembered.
 const REMEMBERED: usize = 64;
 
@@ -52,7 +55,7 @@ pub enum End {
     Complete,
     /// Requests were lost, so that the device may be overloaded.
     Losses,
-    /// The median of the latest round trips is twice that of the first.
+    /// Three in four of the latest round trips are more than twice the first ones of the same sizes.
     Slower,
 }
 
@@ -284,18 +287,24 @@ impl Prober {
         }
     }
 
-    /// Returns whether the device has become slower by half its speed.
+    /// Returns whether three in four of the latest round trips are twice those of the first with their sizes.
     fn is_slower(&self) -> bool {
-        let trips = self.observations.iter().filter_map(Observation::single);
-        let trips = trips.map(|(sent, answered)| answered - sent);
-        let first: Vec<Duration> = trips.clone().take(FIRST).collect();
-        let latest: Vec<Duration> = trips.rev().take(LATEST).collect();
-        self.observations.len() >= FIRST + LATEST && median(latest) > median(first) * 2
+        let all = self.observations.iter();
+        let trips = all.filter_map(|own| own.single().map(|(at, to)| (own.volley.sizes, to - at)));
+        if self.observations.len() < FIRST + LATEST {
+            return false;
+        }
+        let first: Vec<(Exchange, Duration)> = trips.clone().take(FIRST).collect();
+        let slow = trips.rev().take(LATEST).filter(|&(sizes, trip)| {
+            let alike = first.iter().filter(|own| own.0 == sizes).map(|own| own.1);
+            median(alike.collect()).is_some_and(|usual| trip > usual * 2)
+        });
+        slow.count() >= SLOW
     }
 }
 
-/// Returns the middle one; zero if there is none.
-fn median(mut times: Vec<Duration>) -> Duration {
+/// Returns the middle one.
+fn median(mut times: Vec<Duration>) -> Option<Duration> {
     times.sort_unstable();
-    times.get(times.len() / 2).copied().unwrap_or(Duration::ZERO)
+    times.get(times.len() / 2).copied()
 }
