@@ -6,7 +6,7 @@
 
 use rtether_model::quantity::{Bytes, Duration, Instant};
 use rtether_proto::identify::{
-    Costs, Cycle, End, Exchange, Figure, Pace, Prober, Sizes, Span, Unknown,
+    Costs, Cycle, End, Exchange, Figure, Load, Order, Pace, Prober, Sizes, Span, Unknown,
 };
 use rtether_testkit::Dice;
 
@@ -22,6 +22,7 @@ const SMALLEST: Exchange = Exchange { request: SPAN.least, answer: SPAN.least };
 struct Found {
     costs: Costs,
     cycle: Result<Cycle, Unknown>,
+    load: Load,
 }
 
 fn find(device: &Device, seed: u64) -> Found {
@@ -34,7 +35,11 @@ fn find(device: &Device, seed: u64) -> Found {
     let end = Bench::new(device, Answers::AtScan, seed).run(&mut prober);
     assert_eq!(end, End::Complete, "{seed} {device:?}");
     let cycle = Cycle::estimate(prober.observations());
-    Found { costs, cycle }
+    let mut prober = Prober::load(FREE, Pace::default(), seed, start);
+    let end = Bench::new(device, Answers::AtOnce, seed).run(&mut prober);
+    let load = Load::estimate(prober.observations(), &path());
+    if end != End::Complete { println!("{seed}: {end:?} {load:?}"); }
+    Found { costs, cycle, load }
 }
 
 /// Counts of one property over all devices.
@@ -66,6 +71,10 @@ struct Tallies {
     answer: Tally,
     octets_strictly: Tally,
     cycle: Tally,
+    receive: Tally,
+    queue: u32,
+    order: u32,
+    servers: u32,
     no_cycle: u32,
     false_cycles: u32,
 }
@@ -74,7 +83,7 @@ fn judge(devices: std::ops::Range<u64>) -> Tallies {
     let mut all = Tallies::default();
     for number in devices {
         let device = Device::draw(&mut Dice::new(number));
-        let Found { costs, cycle } = find(&device, number);
+        let Found { costs, cycle, load } = find(&device, number);
         let [send, receive] = [device.stack.send, device.stack.receive];
         let fixed = send.base + receive.base;
         all.fixed.note(costs.fixed, fixed, fixed / 20);
@@ -84,6 +93,18 @@ fn judge(devices: std::ops::Range<u64>) -> Tallies {
         all.answer.note(costs.answer_octet, send.per_octet, share);
         all.octets_strictly.note(costs.request_octet, receive.per_octet, receive.per_octet / 20);
         all.octets_strictly.note(costs.answer_octet, send.per_octet, send.per_octet / 20);
+        let order = if device.has_priority { Order::Priority } else { Order::Arrival };
+        let mean = receive.of(SPAN.least) + device.jitter();
+        if load.receive.is_ok_and(|own| !own.holds(mean)) {
+            println!("RECV {number} {:?} {} {:?}", load.receive, mean.as_us_f64(), device.stack.jitter);
+        }
+        if load.queue != Ok(device.queue) || load.order != Ok(order) || load.servers != Ok(device.stack.servers) {
+            println!("LOAD {number}: {load:?} {:?} {} {} {}", device.stack.servers, device.queue, device.has_priority, mean.as_us_f64());
+        }
+        all.queue += u32::from(load.queue == Ok(device.queue));
+        all.order += u32::from(load.order == Ok(order));
+        all.servers += u32::from(load.servers == Ok(device.stack.servers));
+        all.receive.note(load.receive, mean, mean / 20);
         if device.cycle > Duration::ZERO {
             let period = cycle.map(|own| own.period);
             all.cycle.note(period, device.cycle, device.cycle / 20);

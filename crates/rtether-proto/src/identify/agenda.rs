@@ -18,7 +18,7 @@ const BURSTS: u16 = 8;
 /// Repetitions of the question which request is answered first.
 const TURNS: usize = 10;
 /// Silent packets ahead of a request.
-const SILENT: [u16; 4] = [0, 1, 2, 4];
+const SILENT: [u16; 5] = [0, 1, 2, 4, 8];
 /// Requests in a train, and before one of high priority.
 const TRAIN: u16 = 8;
 /// Time after a burst that may lose packets.

@@ -88,6 +88,8 @@ struct Fit {
     varies: [bool; 3],
     /// Mean sizes.
     centre: [f64; 3],
+    /// Variance of what the sizes of a request cost, over all of them: any may be at the lower end.
+    lever: f64,
     /// Above the slopes, at the mean sizes, in order; outliers are the last ones.
     residuals: Vec<f64>,
     /// Number of residuals that are no outliers.
@@ -122,17 +124,18 @@ impl Fit {
         let centre = [0, 1, 2].map(|column| {
             kept.iter().map(|own| own.x[column]).sum::<f64>() / count(kept.len())
         });
+        let levers = kept.iter().map(|own| line.variance(&[0.0, own.x[1], own.x[2]]));
+        let lever = levers.sum::<f64>() / count(kept.len());
         let level = line.slope.iter().zip(&centre).map(|(slope, x)| slope * x).sum::<f64>();
         let residuals = sorted(points.iter().map(|own| line.residual(own) + level));
         let varies = [varies[0] && !is_alike, varies[1] && !is_alike, is_alike];
-        Some(Self { line, varies, centre, residuals, usual: kept.len() })
+        Some(Self { line, varies, centre, lever, residuals, usual: kept.len() })
     }
 
     fn costs(&self) -> Costs {
-        // What the mean sizes cost, which the lower end contains, and how well that is known.
-        let lever = [0.0, self.centre[1], self.centre[2]];
-        let sizes = lever[1] * self.line.slope[1] + lever[2] * self.line.slope[2];
-        let spread = HALF * libm::sqrt(self.line.variance(&lever));
+        // What the mean sizes cost, which the lower end contains.
+        let sizes = self.centre[1] * self.line.slope[1] + self.centre[2] * self.line.slope[2];
+        let spread = HALF * libm::sqrt(self.lever);
         let end = self.lower_end();
         let below = libm::hypot(end.value - end.low, spread);
         let above = libm::hypot(end.high - end.value, spread);

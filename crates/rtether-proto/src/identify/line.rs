@@ -44,10 +44,21 @@ impl Line {
             slope[row] = used.iter().map(|&column| inverse[row][column] * right[column]).sum();
         }
         let free = points.len().checked_sub(used.len()).filter(|&free| free > 0)?;
-        let own = Self { slope, covariance: inverse };
-        let squares: f64 = points.iter().map(|point| own.residual(point)).map(|e| e * e).sum();
-        let variance = squares / count(free);
-        Some(Self { slope, covariance: inverse.map(|row| row.map(|own| own * variance)) })
+        let mut own = Self { slope, covariance: inverse };
+        // White's estimator: rows may differ in variance, as sums of more or fewer jitters do.
+        let mut squares = [[0.0; COLUMNS]; COLUMNS];
+        for point in points {
+            let residual = own.residual(point);
+            for row in 0..COLUMNS {
+                for column in 0..COLUMNS {
+                    squares[row][column] += residual * residual * point.x[row] * point.x[column];
+                }
+            }
+        }
+        let scale = count(points.len()) / count(free);
+        own.covariance = multiply(&multiply(&inverse, &squares), &inverse)
+            .map(|row| row.map(|own| own * scale));
+        Some(own)
     }
 
     /// Returns what a row has above the fit.
@@ -63,6 +74,11 @@ impl Line {
 
 fn product(a: &[f64; COLUMNS], b: &[f64; COLUMNS]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+fn multiply(a: &[[f64; COLUMNS]; COLUMNS], b: &[[f64; COLUMNS]; COLUMNS]) -> [[f64; COLUMNS]; COLUMNS] {
+    // The second is symmetric, as are all here, so that its rows are its columns.
+    a.map(|row| [0, 1, 2].map(|column| product(&row, &b[column])))
 }
 
 /// Inverts the rows and columns that are used, by elimination.
