@@ -131,6 +131,11 @@ const LONG: &[Long] = &[
         ],
     },
     Long {
+        name: "long-identify",
+        purpose: "devices identified from outside: 200 simulated ones with hidden parameters",
+        tests: &["rtether-sim it::identify::"],
+    },
+    Long {
         name: "long-bounds",
         purpose: "bounds against the simulator: 10 000 random plants of most kinds; flows admitted to them, and places that are exactly full",
         tests: &[

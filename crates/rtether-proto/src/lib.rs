@@ -39,6 +39,9 @@
 //! message, ICMP echo, CNDEP) with the responder; `paths` and `answers` use it to measure one-way
 //! delays between shims, for the probe-delay detector.
 //!
+//! `identify` asks a device what it costs: requests with random gaps and sizes, bursts and trains if
+//! load is allowed, and estimates of cost, scan cycle, servers and queue with their intervals.
+//!
 //! **Invariant:** `no_std`: no clock, no socket, no thread; an engine returns work and never does
 //! it; it depends only on `rtether-model`.
 #![no_std]

@@ -20,6 +20,7 @@ mod files;
 mod fragments;
 mod golden;
 mod hub;
+mod identify;
 mod ingress;
 mod layer;
 mod messages;

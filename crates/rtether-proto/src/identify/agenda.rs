@@ -61,9 +61,8 @@ impl Agenda {
         let mut random = Random::new(seed);
         let grid = sizes.grid();
         let asked = grid.iter().cycle().take(usize::from(pace.requests));
-        let mut listed: Vec<Volley> = asked
-            .map(|&sizes| Volley::request(sizes, drawn(pace.gap, &mut random)))
-            .collect();
+        let mut listed: Vec<Volley> =
+            asked.map(|&sizes| Volley::request(sizes, drawn(pace.gap, &mut random))).collect();
         for round in listed.chunks_mut(grid.len()) {
             shuffle(round, &mut random);
         }
@@ -154,9 +153,7 @@ impl Depth {
         self.burst = match self.lossy {
             None if self.burst >= self.most => return None,
             None => (self.burst * 2).clamp(1, self.most),
-            Some(lossy) if self.answered + 1 < lossy => {
-                self.answered + (lossy - self.answered) / 2
-            }
+            Some(lossy) if self.answered + 1 < lossy => self.answered + (lossy - self.answered) / 2,
             Some(_) if self.repeats == 0 => return None,
             Some(lossy) => {
                 self.repeats -= 1;

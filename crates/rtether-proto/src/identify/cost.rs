@@ -10,7 +10,7 @@
 
 use alloc::vec::Vec;
 
-use super::figure::{Figure, HALF, Unknown, count};
+use super::figure::{Figure, HALF, Unidentified, count};
 use super::line::{Line, Point};
 use super::path::Path;
 use super::quantile::{Quantile, of_sorted};
@@ -21,7 +21,7 @@ const NEEDED: usize = 60;
 /// The share of the residuals near their lower end, and the least number of them.
 const NEAR_SHARE: usize = 12;
 const NEAR_LEAST: usize = 8;
-/// Residuals are outliers above the median by so many times what the median is above the 5 % quantile;
+/// Residuals are outliers above the median by this many times what the median is above the 5 % quantile;
 /// nothing with an exponential tail comes there.
 const FAR: f64 = 8.0;
 
@@ -29,21 +29,21 @@ const FAR: f64 = 8.0;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Costs {
     /// Both directions together, independent of sizes, least: what is more is jitter.
-    pub fixed: Result<Figure, Unknown>,
+    pub fixed: Result<Figure, Unidentified>,
     /// For each octet of the request.
-    pub request_octet: Result<Figure, Unknown>,
+    pub request_octet: Result<Figure, Unidentified>,
     /// For each octet of the answer.
-    pub answer_octet: Result<Figure, Unknown>,
+    pub answer_octet: Result<Figure, Unidentified>,
     /// For each octet that both have more, if request and answer have one size.
-    pub both_octets: Result<Figure, Unknown>,
+    pub both_octets: Result<Figure, Unidentified>,
     /// Fixed cost with its jitter: quantiles, outliers included.
     pub quantiles: Vec<Quantile>,
     /// Mean of the jitter of both directions together, without outliers.
-    pub jitter: Result<Figure, Unknown>,
+    pub jitter: Result<Figure, Unidentified>,
 }
 
 impl Costs {
-    const fn unknown(why: Unknown) -> Self {
+    const fn unknown(why: Unidentified) -> Self {
         Self {
             fixed: Err(why),
             request_octet: Err(why),
@@ -59,9 +59,9 @@ impl Costs {
         let points = points(observations, path);
         if points.len() < NEEDED {
             let answers = points.len();
-            return Self::unknown(Unknown::TooFew { answers, needed: NEEDED });
+            return Self::unknown(Unidentified::TooFew { answers, needed: NEEDED });
         }
-        let Some(fit) = Fit::of(points) else { return Self::unknown(Unknown::SizesFixed) };
+        let Some(fit) = Fit::of(points) else { return Self::unknown(Unidentified::SizesFixed) };
         fit.costs()
     }
 }
@@ -101,8 +101,8 @@ impl Fit {
         let varies = [1, 2].map(|column| {
             points.iter().any(|own| (own.x[column] - points[0].x[column]).abs() > 0.0)
         });
-        let is_alike = varies == [true; 2]
-            && points.iter().all(|own| (own.x[1] - own.x[2]).abs() < 0.5);
+        let is_alike =
+            varies == [true; 2] && points.iter().all(|own| (own.x[1] - own.x[2]).abs() < 0.5);
         for point in &mut points {
             // A constant size cannot be told from the fixed cost, one that is alike not from the other.
             for column in [1, 2] {
@@ -121,9 +121,8 @@ impl Fit {
             kept.retain(|own| line.residual(own) <= far);
             line = Line::fit(&kept)?;
         }
-        let centre = [0, 1, 2].map(|column| {
-            kept.iter().map(|own| own.x[column]).sum::<f64>() / count(kept.len())
-        });
+        let centre = [0, 1, 2]
+            .map(|column| kept.iter().map(|own| own.x[column]).sum::<f64>() / count(kept.len()));
         let levers = kept.iter().map(|own| line.variance(&[0.0, own.x[1], own.x[2]]));
         let lever = levers.sum::<f64>() / count(kept.len());
         let level = line.slope.iter().zip(&centre).map(|(slope, x)| slope * x).sum::<f64>();
@@ -151,10 +150,10 @@ impl Fit {
         }
     }
 
-    fn slope(&self, column: usize, is_varied: bool) -> Result<Figure, Unknown> {
+    fn slope(&self, column: usize, is_varied: bool) -> Result<Figure, Unidentified> {
         let half = HALF * libm::sqrt(self.line.covariance[column][column]);
         let figure = Figure::around(self.line.slope[column], half, half);
-        if is_varied { Ok(figure) } else { Err(Unknown::SizesFixed) }
+        if is_varied { Ok(figure) } else { Err(Unidentified::SizesFixed) }
     }
 
     /// Estimates where the residuals begin.

@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 use rtether_model::quantity::Duration;
 
 use super::agenda::shuffle;
-use super::figure::{Figure, HALF, Unknown, count, from_ns};
+use super::figure::{Figure, HALF, Unidentified, count, from_ns};
 use super::line::{Line, Point};
 use super::periodogram::{Grid, power, turn};
 use super::volley::Observation;
@@ -48,23 +48,24 @@ impl Cycle {
     ///
     /// # Errors
     /// Why there is none or it is not known.
-    pub fn estimate(observations: &[Observation]) -> Result<Self, Unknown> {
+    pub fn estimate(observations: &[Observation]) -> Result<Self, Unidentified> {
         let Times { requests, answers } = Times::of(observations);
         if answers.len() < NEEDED {
-            return Err(Unknown::TooFew { answers: answers.len(), needed: NEEDED });
+            return Err(Unidentified::TooFew { answers: answers.len(), needed: NEEDED });
         }
         let grid = Grid::new(LOWEST, HIGHEST, WINDOW);
         let timetable = power(&requests, WINDOW, grid);
         let score = above(&power(&answers, WINDOW, grid), &timetable);
         let peak = largest(&score);
         if peak < threshold(&requests, &answers, &timetable, grid) {
-            return Err(Unknown::NoCycle);
+            return Err(Unidentified::NoCycle);
         }
         let Some(first) = score.iter().position(|own| *own >= peak * FUNDAMENTAL) else {
-            return Err(Unknown::NoCycle);
+            return Err(Unidentified::NoCycle);
         };
         // The top of the first peak that is high enough, half its width away at most.
-        let top = (first..score.len().min(first + 6)).max_by(|a, b| score[*a].total_cmp(&score[*b]));
+        let top =
+            (first..score.len().min(first + 6)).max_by(|a, b| score[*a].total_cmp(&score[*b]));
         refine(&answers, grid.at(top.unwrap_or(first)))
     }
 }
@@ -111,7 +112,7 @@ fn threshold(requests: &[f64], answers: &[f64], timetable: &[f64], grid: Grid) -
 }
 
 /// Follows a frequency with windows that grow to the whole run, and then counts scans.
-fn refine(answers: &[f64], frequency: f64) -> Result<Cycle, Unknown> {
+fn refine(answers: &[f64], frequency: f64) -> Result<Cycle, Unidentified> {
     let whole = answers.last().copied().unwrap_or(0.0) - answers[0];
     let (mut frequency, mut window) = (frequency, WINDOW);
     while window < whole {
@@ -141,12 +142,12 @@ struct Comb {
 }
 
 impl Comb {
-    fn of(answers: &[f64], frequency: f64) -> Result<Self, Unknown> {
+    fn of(answers: &[f64], frequency: f64) -> Result<Self, Unidentified> {
         let turns: Vec<(f64, f64)> = answers.iter().map(|time| turn(time * frequency)).collect();
         let sine = turns.iter().map(|(sine, _)| sine).sum::<f64>();
         let cosine = turns.iter().map(|(_, cosine)| cosine).sum::<f64>();
         if libm::hypot(sine, cosine) < IN_STEP * count(answers.len()) {
-            return Err(Unknown::CycleVaries);
+            return Err(Unidentified::CycleVaries);
         }
         let phase = libm::atan2(sine, cosine) / core::f64::consts::TAU;
         // Numbers from the middle of the run keep the columns of the fit apart.
@@ -158,7 +159,7 @@ impl Comb {
                 Point { x: [1.0, scan, 0.0], y: time - middle }
             })
             .collect();
-        let line = Line::fit(&points).ok_or(Unknown::NoCycle)?;
+        let line = Line::fit(&points).ok_or(Unidentified::NoCycle)?;
         let squares: f64 = points.iter().map(|own| line.residual(own)).map(|own| own * own).sum();
         Ok(Self {
             period: line.slope[1],
@@ -184,7 +185,8 @@ mod tests {
             at += Duration::from_ms(62) + Duration::from_ps(random.up_to(125_000_000_000));
             let ready = (at + Duration::from_us(100)).as_ps();
             let late = Duration::from_ps(random.up_to(jitter.as_ps()));
-            let wait = if period == Duration::ZERO { 0 } else { (-ready).rem_euclid(period.as_ps()) };
+            let wait =
+                if period == Duration::ZERO { 0 } else { (-ready).rem_euclid(period.as_ps()) };
             let answered = Some(Instant::from_ps(ready + wait) + late);
             let volley = Volley::request(exchange, Duration::ZERO);
             Observation { volley, packets: alloc::vec![Sent { at, answered }] }
@@ -206,10 +208,10 @@ mod tests {
         }
         for seed in 0..3 {
             let plain = answered(120, Duration::ZERO, Duration::from_us(300), seed);
-            assert_eq!(Cycle::estimate(&plain), Err(Unknown::NoCycle));
+            assert_eq!(Cycle::estimate(&plain), Err(Unidentified::NoCycle));
         }
         let few = answered(59, Duration::from_ms(1), Duration::ZERO, 1);
-        let too_few = Unknown::TooFew { answers: 59, needed: 60 };
+        let too_few = Unidentified::TooFew { answers: 59, needed: 60 };
         assert_eq!(Cycle::estimate(&few), Err(too_few));
     }
 }

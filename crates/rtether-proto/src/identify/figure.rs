@@ -17,7 +17,7 @@ pub struct Figure {
 
 /// Why a property cannot be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unknown {
+pub enum Unidentified {
     /// Fewer answers than the estimate needs.
     TooFew {
         /// Answers there are.
@@ -49,7 +49,7 @@ pub enum Unknown {
     Ambiguous,
 }
 
-impl fmt::Display for Unknown {
+impl fmt::Display for Unidentified {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooFew { answers, needed } => write!(f, "{answers} answers, {needed} needed"),
@@ -66,7 +66,7 @@ impl fmt::Display for Unknown {
     }
 }
 
-impl core::error::Error for Unknown {}
+impl core::error::Error for Unidentified {}
 
 impl Figure {
     /// Returns the figure of an estimate in nanoseconds, and how far its interval reaches below and
@@ -84,7 +84,7 @@ impl Figure {
 /// Half of a 95 % interval of a normal distribution, in standard deviations.
 pub(super) const HALF: f64 = 1.96;
 
-/// Returns a time of so many nanoseconds; what is beyond 106 days saturates.
+/// Returns a time in nanoseconds; what is beyond 106 days saturates.
 #[allow(clippy::cast_possible_truncation, reason = "an estimate has no exact value to lose")]
 pub(super) fn from_ns(ns: f64) -> Duration {
     Duration::from_ps(libm::round(ns * 1e3) as i64)

@@ -56,8 +56,8 @@ impl Line {
             }
         }
         let scale = count(points.len()) / count(free);
-        own.covariance = multiply(&multiply(&inverse, &squares), &inverse)
-            .map(|row| row.map(|own| own * scale));
+        own.covariance =
+            multiply(&multiply(&inverse, &squares), &inverse).map(|row| row.map(|own| own * scale));
         Some(own)
     }
 
@@ -76,13 +76,19 @@ fn product(a: &[f64; COLUMNS], b: &[f64; COLUMNS]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-fn multiply(a: &[[f64; COLUMNS]; COLUMNS], b: &[[f64; COLUMNS]; COLUMNS]) -> [[f64; COLUMNS]; COLUMNS] {
+fn multiply(
+    a: &[[f64; COLUMNS]; COLUMNS],
+    b: &[[f64; COLUMNS]; COLUMNS],
+) -> [[f64; COLUMNS]; COLUMNS] {
     // The second is symmetric, as are all here, so that its rows are its columns.
     a.map(|row| [0, 1, 2].map(|column| product(&row, &b[column])))
 }
 
 /// Inverts the rows and columns that are used, by elimination.
-fn invert(mut matrix: [[f64; COLUMNS]; COLUMNS], used: &[usize]) -> Option<[[f64; COLUMNS]; COLUMNS]> {
+fn invert(
+    mut matrix: [[f64; COLUMNS]; COLUMNS],
+    used: &[usize],
+) -> Option<[[f64; COLUMNS]; COLUMNS]> {
     let mut inverse = [[0.0; COLUMNS]; COLUMNS];
     let scale = matrix;
     for &row in used {
@@ -117,7 +123,8 @@ mod tests {
     #[test]
     fn a_plane_is_found() {
         let corners = [(0.0, 0.0, 1.0), (0.0, 1.0, -1.0), (1.0, 0.0, -1.0), (1.0, 1.0, 1.0)];
-        let points = corners.map(|(a, b, e)| Point { x: [1.0, a, b], y: 5.0 + 2.0 * a + 3.0 * b + e });
+        let points =
+            corners.map(|(a, b, e)| Point { x: [1.0, a, b], y: 5.0 + 2.0 * a + 3.0 * b + e });
         let line = Line::fit(&points).unwrap();
         for (found, expected) in line.slope.iter().zip([5.0, 2.0, 3.0]) {
             assert!((found - expected).abs() < 1e-9);

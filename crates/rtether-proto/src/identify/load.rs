@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 
 use rtether_model::network::Servers;
 
-use super::figure::{Figure, HALF, Unknown, count};
+use super::figure::{Figure, HALF, Unidentified, count};
 use super::line::{Line, Point};
 use super::path::Path;
 use super::replay::{Known, Loss, replay};
@@ -36,13 +36,13 @@ pub enum Order {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Load {
     /// Mean time to receive the smallest request, jitter included.
-    pub receive: Result<Figure, Unknown>,
+    pub receive: Result<Figure, Unidentified>,
     /// Whether one server receives and sends.
-    pub servers: Result<Servers, Unknown>,
+    pub servers: Result<Servers, Unidentified>,
     /// Order of service.
-    pub order: Result<Order, Unknown>,
+    pub order: Result<Order, Unidentified>,
     /// Packets that may wait, without the one in service.
-    pub queue: Result<u32, Unknown>,
+    pub queue: Result<u32, Unidentified>,
 }
 
 impl Load {
@@ -53,10 +53,10 @@ impl Load {
         let servers = receive.and_then(|own| servers(observations, path, own, single?));
         let order = order(observations);
         // Where the order cannot be seen, the queue is so short that it does not matter.
-        let queue = receive.and_then(|own| {
+        let queue = is_lossy(observations).and(receive).and_then(|own| {
             let receive = own.value.as_ns_f64();
             let send = (single?.mean - receive).max(0.0);
-            let servers = servers.map_err(|_| Unknown::NeedsOther)?;
+            let servers = servers.map_err(|_| Unidentified::NeedsOther)?;
             let order = order.unwrap_or(Order::Arrival);
             depth(observations, Known { receive, send, servers, order })
         });
@@ -65,18 +65,18 @@ impl Load {
 }
 
 /// Estimates the time to receive a packet from the silent ones ahead of a request.
-fn receive(observations: &[Observation]) -> Result<Figure, Unknown> {
+fn receive(observations: &[Observation]) -> Result<Figure, Unidentified> {
     let alone = observations.iter().filter(|own| own.volley.requests == 1 && !own.volley.high);
     let rows = alone.filter_map(|own| {
         let silent = f64::from(own.volley.silent);
         Some(Point { x: [1.0, silent, 0.0], y: own.whole()?.as_ns_f64() })
     });
     let rows: Vec<Point> = rows.collect();
-    let line = Line::fit(&rows).ok_or(Unknown::QueueTooShort)?;
+    let line = Line::fit(&rows).ok_or(Unidentified::QueueTooShort)?;
     let half = HALF * libm::sqrt(line.covariance[1][1]);
     let figure = Figure::around(line.slope[1], half, half);
-    if figure.low.as_ns_f64() < spacing(observations) * ABOVE_LINE {
-        return Err(Unknown::FasterThanLine);
+    if figure.low.as_ns_f64() <= spacing(observations) * ABOVE_LINE {
+        return Err(Unidentified::FasterThanLine);
     }
     Ok(figure)
 }
@@ -96,9 +96,9 @@ struct Sample {
 }
 
 impl Sample {
-    fn of(values: &[f64]) -> Result<Self, Unknown> {
+    fn of(values: &[f64]) -> Result<Self, Unidentified> {
         if values.len() < NEEDED {
-            return Err(Unknown::TooFew { answers: values.len(), needed: NEEDED });
+            return Err(Unidentified::TooFew { answers: values.len(), needed: NEEDED });
         }
         let mean = values.iter().sum::<f64>() / count(values.len());
         let squares = values.iter().map(|own| (own - mean) * (own - mean)).sum::<f64>();
@@ -107,7 +107,7 @@ impl Sample {
 }
 
 /// Returns the mean round trip of a request alone, less the network's share.
-fn single(observations: &[Observation], path: &Path) -> Result<Sample, Unknown> {
+fn single(observations: &[Observation], path: &Path) -> Result<Sample, Unidentified> {
     let alone = observations.iter().filter_map(|own| Some((own, own.single()?)));
     let trips = alone.map(|(own, (at, to))| (to - at - path.of(own.volley.sizes)).as_ns_f64());
     Sample::of(&trips.collect::<Vec<f64>>())
@@ -120,7 +120,7 @@ fn servers(
     path: &Path,
     receive: Figure,
     single: Sample,
-) -> Result<Servers, Unknown> {
+) -> Result<Servers, Unidentified> {
     let trains = observations.iter().filter(|own| {
         own.volley.requests > 1 && own.volley.silent == 0 && !own.volley.high && own.lost() == 0
     });
@@ -134,13 +134,13 @@ fn servers(
     // One server needs the shorter of both times, too.
     let beyond = more.mean - longer - shorter / 2.0;
     if beyond.abs() < HALF * libm::sqrt(more.variance + single.variance) {
-        return Err(Unknown::Ambiguous);
+        return Err(Unidentified::Ambiguous);
     }
     Ok(if beyond > 0.0 { Servers::Shared } else { Servers::PerDirection })
 }
 
 /// Tells the order by how many of the requests with high priority have overtaken another.
-fn order(observations: &[Observation]) -> Result<Order, Unknown> {
+fn order(observations: &[Observation]) -> Result<Order, Unidentified> {
     let ranks = observations.iter().filter(|own| own.volley.high).filter_map(|own| {
         let (high, others) = own.requests().split_last()?;
         let at = high.answered?;
@@ -149,20 +149,24 @@ fn order(observations: &[Observation]) -> Result<Order, Unknown> {
     let overtaken: Vec<bool> = ranks.collect();
     let [overtook, all] = [overtaken.iter().filter(|own| **own).count(), overtaken.len()];
     match all {
-        0 => Err(Unknown::QueueTooShort),
+        0 => Err(Unidentified::QueueTooShort),
         _ if overtook * 4 >= all * 3 => Ok(Order::Priority),
         _ if overtook * 4 <= all => Ok(Order::Arrival),
-        _ => Err(Unknown::Ambiguous),
+        _ => Err(Unidentified::Ambiguous),
     }
 }
 
+/// Returns the reason why the depth of the queue is not known if nothing was lost.
+fn is_lossy(observations: &[Observation]) -> Result<(), Unidentified> {
+    let longest = observations.iter().map(|own| own.packets.len()).max().unwrap_or(0);
+    let is_lossy = observations.iter().any(|own| own.lost() > 0);
+    if is_lossy { Ok(()) } else { Err(Unidentified::NoLoss { longest }) }
+}
+
 /// Looks for the depth with which bursts lose what they have lost.
-fn depth(observations: &[Observation], known: Known) -> Result<u32, Unknown> {
+fn depth(observations: &[Observation], known: Known) -> Result<u32, Unidentified> {
     let bursts = observations.iter().filter(|own| own.volley.silent == 0 && !own.volley.high);
     let longest = bursts.clone().map(|own| own.packets.len()).max().unwrap_or(0);
-    if bursts.clone().all(|own| own.lost() == 0) {
-        return Err(Unknown::NoLoss { longest });
-    }
     let seen: Vec<(Vec<f64>, Loss)> = bursts
         .filter(|own| own.lost() > 0)
         .map(|own| {
@@ -181,6 +185,6 @@ fn depth(observations: &[Observation], known: Known) -> Result<u32, Unknown> {
     let mut best = (0_u32..).zip(&distances).filter(|(_, own)| **own == least);
     match (best.next(), best.next()) {
         (Some((queue, _)), None) => Ok(queue),
-        _ => Err(Unknown::Ambiguous),
+        _ => Err(Unidentified::Ambiguous),
     }
 }

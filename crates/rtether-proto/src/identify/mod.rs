@@ -1,4 +1,4 @@
-//! What a device costs, asked from outside (Step 18): the prober and its estimates.
+//! What a device costs, asked from outside: the prober and its estimates.
 //!
 //! [`Prober`] has the schedule and matches answers. It knows neither clock nor socket nor protocol:
 //!
@@ -6,10 +6,12 @@
 //! 2. The host makes the packet in some protocol whose [`Sizes`] it has named, sends it, and reports
 //!    when that was ([`Prober::sent`]) and when the answer came ([`Prober::answered`]).
 //! 3. [`Prober::observations`] has the measured times, from which figures follow: [`Costs`] and
-//!    [`Cycle`]. Each has an interval, or a reason why it is not known ([`Unknown`]).
+//!    [`Cycle`], with load [`Load`]. Each has an interval, or a reason why it is not known
+//!    ([`Unidentified`]).
 //!
 //! [`Prober::quiet`] has one request outstanding and sends at most ten in any second. It stops after
-//! three losses, or if the device becomes slower.
+//! three losses, or if the device becomes slower. [`Prober::load`] sends bursts that double until a
+//! request is lost, and then only what the device has shown to hold.
 //!
 //! A scan hides the costs of a device from requests that its application answers; requests that its
 //! stack answers (echo, closed ports) show them.
@@ -31,7 +33,7 @@ mod volley;
 pub use agenda::Pace;
 pub use cost::Costs;
 pub use cycle::Cycle;
-pub use figure::{Figure, Unknown};
+pub use figure::{Figure, Unidentified};
 pub use load::{Load, Order};
 pub use path::Path;
 pub use prober::{Ask, Counters, End, Packet, Prober};

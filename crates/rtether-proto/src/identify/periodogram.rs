@@ -19,7 +19,7 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    /// Returns a grid that is fine enough for windows of so many seconds.
+    /// Returns a grid that is fine enough for windows of this many seconds.
     pub(super) fn new(from: f64, to: f64, window: f64) -> Self {
         let step = 1.0 / (STEPS * window);
         let places = 0..usize::MAX;
@@ -69,7 +69,7 @@ pub(super) fn power(times: &[f64], window: f64, grid: Grid) -> Vec<f64> {
     total
 }
 
-/// Returns sine and cosine of so many turns.
+/// Returns sine and cosine of a number of turns.
 pub(super) fn turn(turns: f64) -> (f64, f64) {
     libm::sincos((turns - libm::floor(turns)) * core::f64::consts::TAU)
 }

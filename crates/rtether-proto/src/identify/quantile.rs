@@ -54,7 +54,7 @@ fn ranks(values: usize, share: f64) -> [Option<usize>; 2] {
     let mut below = 0.0;
     let (mut low, mut high) = (None, None);
     for number in 0..=values {
-        // The quantile is at least the value of this rank if so many or more are below it.
+        // The quantile is at least the value of this rank if this many or more are below it.
         if below <= 0.025 {
             low = number.checked_sub(1);
         }

@@ -48,7 +48,7 @@ struct Replay {
     lost: Vec<usize>,
 }
 
-/// Returns what a burst loses that arrives at these times in nanoseconds, if so many packets may
+/// Returns what a burst loses that arrives at these times in nanoseconds, if this many packets may
 /// wait.
 pub(super) fn replay(known: Known, queue: usize, arrivals: &[f64]) -> Loss {
     let mut own = Replay {
@@ -128,12 +128,8 @@ impl Replay {
 mod tests {
     use super::*;
 
-    const KNOWN: Known = Known {
-        receive: 10.0,
-        send: 30.0,
-        servers: Servers::Shared,
-        order: Order::Arrival,
-    };
+    const KNOWN: Known =
+        Known { receive: 10.0, send: 29.0, servers: Servers::Shared, order: Order::Arrival };
 
     /// Oracle: by hand. Of a burst at once, one is served and the queue holds the next.
     #[test]

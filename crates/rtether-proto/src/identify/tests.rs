@@ -12,7 +12,10 @@ const FREE: Sizes = Sizes::Free { request: SPAN, answer: SPAN };
 
 /// Runs a prober to its end with a device that answers each packet after these times; returns when
 /// packets were sent, too.
-fn run(mut prober: Prober, device: impl Fn(Packet) -> Vec<Duration>) -> (Prober, End, Vec<Instant>) {
+fn run(
+    mut prober: Prober,
+    device: impl Fn(Packet) -> Vec<Duration>,
+) -> (Prober, End, Vec<Instant>) {
     let mut answers: BTreeMap<(Instant, u32, usize), u32> = BTreeMap::new();
     let (mut now, mut sent) = (Instant::ZERO, Vec::new());
     loop {
@@ -58,8 +61,7 @@ fn requests_come_slowly_one_by_one_and_at_random() {
         *sizes.entry(own.volley.sizes).or_insert(0) += 1;
     }
     assert!(sizes.len() == 9 && sizes.values().all(|&number| number == 30));
-    let order: Vec<Exchange> =
-        prober.observations().iter().map(|own| own.volley.sizes).collect();
+    let order: Vec<Exchange> = prober.observations().iter().map(|own| own.volley.sizes).collect();
     assert!(!order.is_sorted() && order[..9] != order[9..18]);
     assert!(sent.windows(11).all(|own| own[10] - own[0] >= Duration::from_secs(1)));
     let gaps: Vec<Duration> = sent.windows(2).map(|own| own[1] - own[0]).collect();
@@ -71,11 +73,11 @@ fn requests_come_slowly_one_by_one_and_at_random() {
 /// Oracle: by hand.
 #[test]
 fn losses_and_a_slower_device_end_it() {
-    let (prober, end, _) = run(quiet(270), |own| {
-        if own.id % 40 == 39 { Vec::new() } else { std::vec![us(300)] }
-    });
+    let (prober, end, _) =
+        run(quiet(270), |own| if own.id % 40 == 39 { Vec::new() } else { std::vec![us(300)] });
     assert_eq!((end, prober.counters().sent, prober.counters().lost), (End::Losses, 120, 3));
-    let (prober, end, _) = run(quiet(270), |own| std::vec![us(if own.id < 100 { 300 } else { 601 })]);
+    let (prober, end, _) =
+        run(quiet(270), |own| std::vec![us(if own.id < 100 { 300 } else { 601 })]);
     // The fifteenth of the latest twenty.
     assert_eq!((end, prober.counters().sent), (End::Slower, 115));
     let (_, end, _) = run(quiet(270), |own| std::vec![us(if own.id < 100 { 300 } else { 599 })]);
@@ -128,8 +130,8 @@ fn a_device_without_jitter_is_found_exactly() {
         answer_octet: Duration::from_ns(16),
     };
     let costs = Costs::estimate(prober.observations(), &path);
-    let [fixed, request, answer] = [costs.fixed, costs.request_octet, costs.answer_octet]
-        .map(|own| own.unwrap());
+    let [fixed, request, answer] =
+        [costs.fixed, costs.request_octet, costs.answer_octet].map(|own| own.unwrap());
     let near = |own: Figure, ns: i64| {
         let off = own.value - Duration::from_ns(ns);
         assert!(off.as_ps().abs() <= 1 && own.holds(own.value), "{own:?}");
@@ -137,12 +139,43 @@ fn a_device_without_jitter_is_found_exactly() {
     near(fixed, 318_000);
     near(request, 40);
     near(answer, 10);
-    assert_eq!(costs.both_octets, Err(Unknown::SizesFixed));
-    assert_eq!(Cycle::estimate(prober.observations()), Err(Unknown::NoCycle));
+    assert_eq!(costs.both_octets, Err(Unidentified::SizesFixed));
+    assert_eq!(Cycle::estimate(prober.observations()), Err(Unidentified::NoCycle));
     let alike = Prober::quiet(Sizes::Alike(SPAN), Pace::default(), 1, Instant::ZERO);
     let (prober, ..) = run(alike, line);
     let costs = Costs::estimate(prober.observations(), &path);
     near(costs.both_octets.unwrap(), 50);
     near(costs.fixed.unwrap(), 318_000);
-    assert_eq!(costs.request_octet, Err(Unknown::SizesFixed));
+    assert_eq!(costs.request_octet, Err(Unidentified::SizesFixed));
+}
+
+/// Oracle: the rules. Bursts double, with five seconds behind each; the device loses none, so that
+/// neither the end of its queue nor its speed can be seen.
+#[test]
+fn a_device_that_holds_every_burst_is_not_identified() {
+    let load = Prober::load(FREE, Pace::default(), 1, Instant::ZERO);
+    let (prober, end, _) = run(load, |own| std::vec![us(if own.high { 290 } else { 300 })]);
+    assert_eq!((end, prober.counters().lost), (End::Complete, 0));
+    let bursts = prober.observations().iter().take(9).map(|own| own.volley.requests);
+    assert!(bursts.eq([1, 2, 4, 8, 16, 32, 64, 128, 256]));
+    let starts = prober.observations().iter().take(9).map(|own| own.packets[0].at);
+    let starts: Vec<Instant> = starts.collect();
+    assert!(starts.windows(2).all(|own| own[1] - own[0] >= Duration::from_secs(5)));
+    let load = Load::estimate(prober.observations(), &Path::default());
+    assert_eq!(load.queue, Err(Unidentified::NoLoss { longest: 256 }));
+    assert_eq!(load.receive, Err(Unidentified::FasterThanLine));
+    assert_eq!(load.order, Ok(Order::Priority));
+}
+
+/// Oracle: the rules. Losses end a load where none are expected, and a device that answers nothing
+/// is left alone.
+#[test]
+fn losses_under_load_end_it() {
+    let load = || Prober::load(FREE, Pace::default(), 1, Instant::ZERO);
+    let (prober, end, _) = run(load(), |_| Vec::new());
+    assert_eq!((end, prober.counters().sent), (End::Complete, 9));
+    let sent_in_bursts = 511;
+    let (prober, end, _) =
+        run(load(), |own| if own.id < sent_in_bursts { std::vec![us(300)] } else { Vec::new() });
+    assert!(end == End::Losses && prober.counters().lost >= 3);
 }
