@@ -136,8 +136,8 @@ struct Depth {
 }
 
 impl Depth {
-    const fn new(most: u16) -> Self {
-        Self { answered: 0, lossy: None, burst: 0, most, repeats: BURSTS }
+    fn new(most: u16) -> Self {
+        Self { answered: 0, lossy: None, burst: 0, most: most.max(1), repeats: BURSTS }
     }
 
     fn next(&mut self, lost: Option<bool>) -> Option<u16> {
@@ -154,7 +154,8 @@ impl Depth {
             None if self.burst >= self.most => return None,
             None => (self.burst * 2).clamp(1, self.most),
             Some(lossy) if self.answered + 1 < lossy => self.answered + (lossy - self.answered) / 2,
-            Some(_) if self.repeats == 0 => return None,
+            // A device that does not answer one request is left alone.
+            Some(_) if self.repeats == 0 || self.answered == 0 => return None,
             Some(lossy) => {
                 self.repeats -= 1;
                 lossy

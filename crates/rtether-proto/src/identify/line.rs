@@ -49,9 +49,9 @@ impl Line {
         let mut squares = [[0.0; COLUMNS]; COLUMNS];
         for point in points {
             let residual = own.residual(point);
-            for row in 0..COLUMNS {
-                for column in 0..COLUMNS {
-                    squares[row][column] += residual * residual * point.x[row] * point.x[column];
+            for (row, x) in squares.iter_mut().zip(point.x) {
+                for (cell, other) in row.iter_mut().zip(point.x) {
+                    *cell += residual * residual * x * other;
                 }
             }
         }

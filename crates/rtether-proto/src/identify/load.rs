@@ -14,6 +14,7 @@ use rtether_model::network::Servers;
 
 use super::figure::{Figure, HALF, Unidentified, count};
 use super::line::{Line, Point};
+use super::order::Order;
 use super::path::Path;
 use super::replay::{Known, Loss, replay};
 use super::volley::Observation;
@@ -22,15 +23,6 @@ use super::volley::Observation;
 const NEEDED: usize = 8;
 /// A cost less than so much above the time from packet to packet on the line cannot be told from it.
 const ABOVE_LINE: f64 = 1.1;
-
-/// In which order requests are served.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// As they arrive.
-    Arrival,
-    /// High priority first.
-    Priority,
-}
 
 /// A device under load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +43,7 @@ impl Load {
         let receive = receive(observations);
         let single = single(observations, path);
         let servers = receive.and_then(|own| servers(observations, path, own, single?));
-        let order = order(observations);
+        let order = Order::estimate(observations);
         // Where the order cannot be seen, the queue is so short that it does not matter.
         let queue = is_lossy(observations).and(receive).and_then(|own| {
             let receive = own.value.as_ns_f64();
@@ -137,23 +129,6 @@ fn servers(
         return Err(Unidentified::Ambiguous);
     }
     Ok(if beyond > 0.0 { Servers::Shared } else { Servers::PerDirection })
-}
-
-/// Tells the order by how many of the requests with high priority have overtaken another.
-fn order(observations: &[Observation]) -> Result<Order, Unidentified> {
-    let ranks = observations.iter().filter(|own| own.volley.high).filter_map(|own| {
-        let (high, others) = own.requests().split_last()?;
-        let at = high.answered?;
-        Some(others.iter().filter_map(|sent| sent.answered).any(|other| at < other))
-    });
-    let overtaken: Vec<bool> = ranks.collect();
-    let [overtook, all] = [overtaken.iter().filter(|own| **own).count(), overtaken.len()];
-    match all {
-        0 => Err(Unidentified::QueueTooShort),
-        _ if overtook * 4 >= all * 3 => Ok(Order::Priority),
-        _ if overtook * 4 <= all => Ok(Order::Arrival),
-        _ => Err(Unidentified::Ambiguous),
-    }
 }
 
 /// Returns the reason why the depth of the queue is not known if nothing was lost.

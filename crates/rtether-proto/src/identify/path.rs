@@ -1,5 +1,6 @@
 //! The share of the network between prober and device.
 
+use rtether_model::network::Cost;
 use rtether_model::quantity::Duration;
 
 use super::sizes::Exchange;
@@ -17,10 +18,12 @@ pub struct Path {
 
 impl Path {
     /// Returns the share of an exchange.
+    ///
+    /// # Panics
+    /// If a frame does not fit 63 bits.
     pub fn of(&self, sizes: Exchange) -> Duration {
-        // Frames are far below 2^63 octets.
-        let [request, answer] =
-            [sizes.request, sizes.answer].map(|size| i64::try_from(size.get()).unwrap_or(0));
-        self.constant + self.request_octet * request + self.answer_octet * answer
+        let request = Cost { base: self.constant, per_octet: self.request_octet };
+        let answer = Cost { base: Duration::ZERO, per_octet: self.answer_octet };
+        request.of(sizes.request) + answer.of(sizes.answer)
     }
 }

@@ -18,9 +18,9 @@ const RATE: usize = 10;
 /// Round trips at the beginning, and latest ones, that are compared.
 const FIRST: usize = 50;
 const LATEST: usize = 20;
-/// Slow ones among the latest that end a measurement. Half of them would be so by chance, once in two
-/// hundred devices, if answers wait for a scan.
-const SLOW: usize = 15;
+/// Slow ones among the latest that end a measurement. Half of them are so by chance in one of two
+/// hundred measurements if answers wait for a scan, three quarters in one of some thousand.
+const SLOW: usize = 18;
 /// Lost requests that are remembered.
 const REMEMBERED: usize = 64;
 
@@ -55,7 +55,7 @@ pub enum End {
     Complete,
     /// Requests were lost, so that the device may be overloaded.
     Losses,
-    /// Three in four of the latest round trips are more than twice the first ones of the same sizes.
+    /// Nine in ten of the latest round trips are more than twice the first ones of the same sizes.
     Slower,
 }
 
@@ -287,7 +287,7 @@ impl Prober {
         }
     }
 
-    /// Returns whether three in four of the latest round trips are twice those of the first with their sizes.
+    /// Returns whether nine in ten of the latest round trips are twice those of the first with their sizes.
     fn is_slower(&self) -> bool {
         let all = self.observations.iter();
         let trips = all.filter_map(|own| own.single().map(|(at, to)| (own.volley.sizes, to - at)));

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use rtether_model::network::Servers;
 
-use super::load::Order;
+use super::order::Order;
 
 /// What is known of a device: mean times in nanoseconds.
 #[derive(Clone, Copy, Debug)]

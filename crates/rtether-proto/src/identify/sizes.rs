@@ -55,7 +55,7 @@ pub enum Sizes {
 impl Span {
     /// Returns both ends and the middle.
     fn points(self) -> [Bytes; 3] {
-        let middle = (self.least.get() + self.most.get()) / 2;
+        let middle = u64::midpoint(self.least.get(), self.most.get());
         [self.least, Bytes::new(middle), self.most]
     }
 }

@@ -50,6 +50,10 @@ fn quiet(requests: u16) -> Prober {
     Prober::quiet(FREE, pace, 1, Instant::ZERO)
 }
 
+fn loaded() -> Prober {
+    Prober::load(FREE, Pace::default(), 1, Instant::ZERO)
+}
+
 /// Oracle: the rules: all sizes equally often and in random order, at most ten in any second, one
 /// outstanding, gaps that differ.
 #[test]
@@ -78,8 +82,8 @@ fn losses_and_a_slower_device_end_it() {
     assert_eq!((end, prober.counters().sent, prober.counters().lost), (End::Losses, 120, 3));
     let (prober, end, _) =
         run(quiet(270), |own| std::vec![us(if own.id < 100 { 300 } else { 601 })]);
-    // The fifteenth of the latest twenty.
-    assert_eq!((end, prober.counters().sent), (End::Slower, 115));
+    // The eighteenth of the latest twenty.
+    assert_eq!((end, prober.counters().sent), (End::Slower, 118));
     let (_, end, _) = run(quiet(270), |own| std::vec![us(if own.id < 100 { 300 } else { 599 })]);
     assert_eq!(end, End::Complete);
 }
@@ -115,15 +119,22 @@ fn odd_answers_are_counted_and_dropped() {
     assert_eq!(single, Some((Instant::ZERO + us(50), Instant::ZERO + us(80))));
 }
 
+/// Answers of a device with 320 us and 56 and 26 ns for each octet, the network's share included.
+fn on_line(own: Packet) -> Vec<Duration> {
+    let [request, answer] =
+        [own.request, own.answer.unwrap()].map(|size| i64::try_from(size.get()).unwrap());
+    std::vec![us(320) + Duration::from_ns(56 * request + 26 * answer)]
+}
+
+fn near(own: Figure, ns: i64) {
+    let off = own.value - Duration::from_ns(ns);
+    assert!(off.as_ps().abs() <= 1 && own.holds(own.value), "{own:?}");
+}
+
 /// Oracle: the device's own line, exactly, and by the network's share less.
 #[test]
 fn a_device_without_jitter_is_found_exactly() {
-    let octets = |size: Bytes| i64::try_from(size.get()).unwrap();
-    let line = |own: Packet| {
-        let answer = own.answer.map_or(0, octets);
-        std::vec![us(320) + Duration::from_ns(56 * octets(own.request) + 26 * answer)]
-    };
-    let (prober, ..) = run(quiet(270), line);
+    let (prober, ..) = run(quiet(270), on_line);
     let path = Path {
         constant: us(2),
         request_octet: Duration::from_ns(16),
@@ -132,17 +143,13 @@ fn a_device_without_jitter_is_found_exactly() {
     let costs = Costs::estimate(prober.observations(), &path);
     let [fixed, request, answer] =
         [costs.fixed, costs.request_octet, costs.answer_octet].map(|own| own.unwrap());
-    let near = |own: Figure, ns: i64| {
-        let off = own.value - Duration::from_ns(ns);
-        assert!(off.as_ps().abs() <= 1 && own.holds(own.value), "{own:?}");
-    };
     near(fixed, 318_000);
     near(request, 40);
     near(answer, 10);
     assert_eq!(costs.both_octets, Err(Unidentified::SizesFixed));
     assert_eq!(Cycle::estimate(prober.observations()), Err(Unidentified::NoCycle));
     let alike = Prober::quiet(Sizes::Alike(SPAN), Pace::default(), 1, Instant::ZERO);
-    let (prober, ..) = run(alike, line);
+    let (prober, ..) = run(alike, on_line);
     let costs = Costs::estimate(prober.observations(), &path);
     near(costs.both_octets.unwrap(), 50);
     near(costs.fixed.unwrap(), 318_000);
@@ -153,8 +160,7 @@ fn a_device_without_jitter_is_found_exactly() {
 /// neither the end of its queue nor its speed can be seen.
 #[test]
 fn a_device_that_holds_every_burst_is_not_identified() {
-    let load = Prober::load(FREE, Pace::default(), 1, Instant::ZERO);
-    let (prober, end, _) = run(load, |own| std::vec![us(if own.high { 290 } else { 300 })]);
+    let (prober, end, _) = run(loaded(), |own| std::vec![us(if own.high { 290 } else { 300 })]);
     assert_eq!((end, prober.counters().lost), (End::Complete, 0));
     let bursts = prober.observations().iter().take(9).map(|own| own.volley.requests);
     assert!(bursts.eq([1, 2, 4, 8, 16, 32, 64, 128, 256]));
@@ -171,11 +177,10 @@ fn a_device_that_holds_every_burst_is_not_identified() {
 /// is left alone.
 #[test]
 fn losses_under_load_end_it() {
-    let load = || Prober::load(FREE, Pace::default(), 1, Instant::ZERO);
-    let (prober, end, _) = run(load(), |_| Vec::new());
-    assert_eq!((end, prober.counters().sent), (End::Complete, 9));
+    let (prober, end, _) = run(loaded(), |_| Vec::new());
+    assert_eq!((end, prober.counters().sent), (End::Complete, 1));
     let sent_in_bursts = 511;
     let (prober, end, _) =
-        run(load(), |own| if own.id < sent_in_bursts { std::vec![us(300)] } else { Vec::new() });
+        run(loaded(), |own| if own.id < sent_in_bursts { std::vec![us(300)] } else { Vec::new() });
     assert!(end == End::Losses && prober.counters().lost >= 3);
 }

@@ -1,6 +1,6 @@
 //! Random devices, and the network on which a prober asks them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rtether_model::endnode::{Layer, Receive, ReceiveConfig, ReceiveSelection};
 use rtether_model::flow::{Phase, Reply, Scan};
@@ -43,11 +43,16 @@ impl Device {
                 outliers: Some(Outliers { per_million: 10_000, min: mean * 5, max: mean * 20 }),
             },
         };
-        let octet = |dice: &mut Dice| Duration::from_ns(dice.time(0, 60));
         Self {
             stack: LinearStack {
-                send: Cost { base: Duration::from_ns(sum - receive), per_octet: octet(dice) },
-                receive: Cost { base: Duration::from_ns(receive), per_octet: octet(dice) },
+                send: Cost {
+                    base: Duration::from_ns(sum - receive),
+                    per_octet: Duration::from_ns(dice.time(0, 60)),
+                },
+                receive: Cost {
+                    base: Duration::from_ns(receive),
+                    per_octet: Duration::from_ns(dice.time(0, 60)),
+                },
                 interface: Cost::default(),
                 jitter,
                 servers: dice.pick(&[Servers::Shared, Servers::PerDirection]),
@@ -112,7 +117,7 @@ pub(super) struct Bench {
     device: NodeId,
     thinking: Thinking,
     /// By time.
-    events: BTreeMap<(Instant, Event), ()>,
+    events: BTreeSet<(Instant, Event)>,
     /// Answers: their octets and priority.
     asked: BTreeMap<u32, (Bytes, bool)>,
 }
@@ -144,7 +149,7 @@ impl Bench {
             prober,
             device: own,
             thinking: Thinking::new(&reply, "device", seed),
-            events: BTreeMap::new(),
+            events: BTreeSet::new(),
             asked: BTreeMap::new(),
         }
     }
@@ -170,14 +175,13 @@ impl Bench {
                     }
                 };
             }
-            let first = self.events.first_key_value().map(|(key, ())| key.0);
+            let first = self.events.first().map(|(at, _)| *at);
             let next = self.emulation.next_event().map(|at| at + Duration::from_ps(1));
             now = [Some(until), first, next].into_iter().flatten().min().unwrap().max(now);
             self.emulation.run_until(now);
             self.note();
-            while let Some(first) = self.events.first_entry().filter(|first| first.key().0 <= now) {
-                let (at, event) = *first.key();
-                first.remove();
+            while self.events.first().is_some_and(|(at, _)| *at <= now) {
+                let Some((at, event)) = self.events.pop_first() else { break };
                 match event {
                     Event::Arrives(id) => prober.answered(id, at),
                     Event::Leaves(id) => {
@@ -206,10 +210,10 @@ impl Bench {
             let Output::Delivered { token, station, at, .. } = output else { continue };
             let id = u32::try_from(token).unwrap();
             if station == self.prober {
-                self.events.insert((at, Event::Arrives(id)), ());
+                self.events.insert((at, Event::Arrives(id)));
             } else if self.asked.contains_key(&id) {
                 let leaves = at + self.thinking.takes(at);
-                self.events.insert((leaves, Event::Leaves(id)), ());
+                self.events.insert((leaves, Event::Leaves(id)));
             }
         }
     }
