@@ -9,7 +9,8 @@ use std::env;
 use rtether_model::network::Servers;
 use rtether_model::quantity::{Bytes, Duration, Instant};
 use rtether_proto::identify::{
-    Costs, Cycle, End, Exchange, Figure, Load, Order, Pace, Prober, Sizes, Span, Unidentified,
+    Costs, Cycle, End, Exchange, Figure, Load, Order, Pace, Prober, Quantile, Sizes, Span,
+    Unidentified,
 };
 use rtether_testkit::Dice;
 
@@ -103,6 +104,8 @@ struct Tallies {
     octets: Tally,
     /// The same within 5 % of itself, which jitter does not permit if it is small.
     octets_alone: Tally,
+    /// Of the fixed cost with its jitter.
+    quantiles: Tally,
     cycle: Tally,
     receive: Tally,
     queue: Exact,
@@ -122,6 +125,15 @@ impl Tallies {
             self.octets.note(found, Some(octet), largest / 20 / 1_518);
             self.octets_alone.note(found, Some(octet), octet / 20);
         }
+        let shares: Vec<u32> = costs.quantiles.iter().map(|own| own.per_million).collect();
+        for (found, hidden) in costs.quantiles.iter().zip(device.quantiles(&shares)) {
+            let Quantile { value, low, high, .. } = *found;
+            // The 99 % quantile of 270 has no upper end.
+            let known = low.zip(high).map(|(low, high)| Figure { value, low, high });
+            if let Some(figure) = known {
+                self.quantiles.note(Ok(figure), Some(hidden), hidden / 20);
+            }
+        }
         let period = Some(device.cycle).filter(|period| *period > Duration::ZERO);
         self.cycle.note(cycle.map(|own| own.period), period, device.cycle / 20);
         let mean = receive.of(SPAN.least) + device.jitter();
@@ -134,7 +146,7 @@ impl Tallies {
 
     /// Returns how many figures there are, and how many of them their intervals hold.
     fn intervals(&self) -> [u32; 2] {
-        let all = [self.fixed, self.octets, self.cycle, self.receive];
+        let all = [self.fixed, self.octets, self.quantiles, self.cycle, self.receive];
         [all.iter().map(|own| own.figures).sum(), all.iter().map(|own| own.held).sum()]
     }
 }
@@ -162,7 +174,7 @@ fn find_all(devices: u64) -> Tallies {
 #[test]
 fn a_few_devices_are_found() {
     let all = find_all(4);
-    for right in [all.fixed, all.octets, all.cycle, all.receive] {
+    for right in [all.fixed, all.octets, all.quantiles, all.cycle, all.receive] {
         assert_eq!(right.right, right.devices);
     }
     assert_eq!([all.queue, all.order, all.servers].map(|own| own.right), [4; 3]);
@@ -173,7 +185,7 @@ fn a_few_devices_are_found() {
 #[ignore = "long"]
 fn two_hundred_devices_are_found() {
     let all = find_all(200);
-    for right in [all.fixed, all.octets, all.cycle, all.receive] {
+    for right in [all.fixed, all.octets, all.quantiles, all.cycle, all.receive] {
         assert!(right.right * 200 >= right.devices * 195, "{right:?}");
     }
     for exact in [all.queue, all.order, all.servers] {

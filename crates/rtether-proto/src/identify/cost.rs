@@ -135,6 +135,8 @@ impl Fit {
         // What the mean sizes cost, which the lower end contains.
         let sizes = self.centre[1] * self.line.slope[1] + self.centre[2] * self.line.slope[2];
         let spread = HALF * libm::sqrt(self.lever);
+        // A quantile has all sizes about it, so that only their mean counts.
+        let centre = self.line.variance(&[0.0, self.centre[1], self.centre[2]]);
         let end = self.lower_end();
         let below = libm::hypot(end.value - end.low, spread);
         let above = libm::hypot(end.high - end.value, spread);
@@ -145,7 +147,7 @@ impl Fit {
             request_octet: self.slope(1, self.varies[0]),
             answer_octet: self.slope(2, self.varies[1]),
             both_octets: self.slope(1, self.varies[2]),
-            quantiles: Quantile::all(&self.residuals, sizes),
+            quantiles: Quantile::all(&self.residuals, sizes, HALF * libm::sqrt(centre)),
             jitter: Ok(Figure::around(mean - end.value, end.high - end.value, end.value - end.low)),
         }
     }

@@ -10,7 +10,7 @@ use super::figure::{count, from_ns};
 const SHARES: [u32; 6] = [50_000, 250_000, 500_000, 750_000, 950_000, 990_000];
 
 /// A quantile. Its interval is that of two ranks between which the true one is with at least 95 %,
-/// whatever the distribution is.
+/// whatever the distribution is, and wider by what is not known of the costs of octets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quantile {
     /// Values per million that are at most this one.
@@ -24,17 +24,18 @@ pub struct Quantile {
 }
 
 impl Quantile {
-    /// Returns the quantiles of sorted nanoseconds, each less an offset.
-    pub(super) fn all(sorted: &[f64], offset: f64) -> Vec<Self> {
-        SHARES.into_iter().map(|per_million| Self::of(sorted, per_million, offset)).collect()
+    /// Returns the quantiles of sorted nanoseconds less an offset, of which half an interval is known.
+    pub(super) fn all(sorted: &[f64], offset: f64, half: f64) -> Vec<Self> {
+        SHARES.into_iter().map(|per_million| Self::of(sorted, per_million, offset, half)).collect()
     }
 
-    fn of(sorted: &[f64], per_million: u32, offset: f64) -> Self {
+    fn of(sorted: &[f64], per_million: u32, offset: f64, half: f64) -> Self {
         let share = f64::from(per_million) / 1e6;
-        let value = from_ns(of_sorted(sorted, share) - offset);
-        let [low, high] = ranks(sorted.len(), share)
-            .map(|rank| sorted.get(rank?).map(|value| from_ns(value - offset)));
-        Self { per_million, value, low, high }
+        let value = of_sorted(sorted, share);
+        let [low, high] = ranks(sorted.len(), share).map(|rank| sorted.get(rank?));
+        let low = low.map(|low| from_ns(value - offset - libm::hypot(value - low, half)));
+        let high = high.map(|high| from_ns(value - offset + libm::hypot(high - value, half)));
+        Self { per_million, value: from_ns(value - offset), low, high }
     }
 }
 

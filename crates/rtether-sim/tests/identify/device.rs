@@ -76,6 +76,38 @@ impl Device {
         spread.mean(true) + rare
     }
 
+    /// Returns quantiles of its fixed cost with the jitter of both directions, from many draws.
+    pub(super) fn quantiles(&self, per_million: &[u32]) -> Vec<Duration> {
+        let mut dice = Dice::new(1);
+        let fixed = self.stack.send.base + self.stack.receive.base;
+        let mut draws = vec![Duration::ZERO; 20_000];
+        for draw in &mut draws {
+            *draw = fixed + self.drawn(&mut dice) + self.drawn(&mut dice);
+        }
+        draws.sort_unstable();
+        let places = per_million.iter().map(|share| u64::from(*share) * 20_000 / 1_000_000);
+        places.map(|place| draws[usize::try_from(place).unwrap()]).collect()
+    }
+
+    /// Returns the jitter of one packet.
+    fn drawn(&self, dice: &mut Dice) -> Duration {
+        let Jitter { spread, outliers } = &self.stack.jitter;
+        let everyday = match spread {
+            Spread::Uniform { max } => Duration::from_ps(dice.time(0, max.as_ps())),
+            Spread::Exponential { mean, max } => {
+                let uniform = f64::from(dice.small::<u32>(1, 1_000_000)) / 1e6;
+                (*mean / 1_000 * thousandths(-uniform.ln())).min(*max)
+            }
+            Spread::None | Spread::Empirical(_) => Duration::ZERO,
+        };
+        match outliers {
+            Some(own) if dice.between(1, 1_000_000) <= u64::from(own.per_million) => {
+                everyday + Duration::from_ps(dice.time(own.min.as_ps(), own.max.as_ps()))
+            }
+            _ => everyday,
+        }
+    }
+
     fn station(&self) -> EndStation {
         let receive = Receive::Queues(ReceiveConfig {
             input_limit: u32::MAX,
@@ -90,6 +122,11 @@ impl Device {
             ..EndStation::new(Stack::Linear(self.stack.clone()))
         }
     }
+}
+
+#[allow(clippy::cast_possible_truncation, reason = "at most 14")]
+fn thousandths(number: f64) -> i64 {
+    (number * 1e3).round() as i64
 }
 
 /// Which of its parts answers.
