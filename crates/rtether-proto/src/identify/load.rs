@@ -48,9 +48,12 @@ impl Load {
         let queue = is_lossy(observations).and(receive).and_then(|own| {
             let receive = own.value.as_ns_f64();
             let send = (single?.mean - receive).max(0.0);
-            let servers = servers.map_err(|_| Unidentified::NeedsOther)?;
             let order = order.unwrap_or(Order::Arrival);
-            depth(observations, Known { receive, send, servers, order })
+            // A burst that fills the queue before anything is served does so with one server and two.
+            let possible = servers.map_or([Servers::Shared, Servers::PerDirection], |own| [own; 2]);
+            let [one, other] = possible
+                .map(|servers| depth(observations, Known { receive, send, servers, order }));
+            if one == other { one } else { Err(Unidentified::NeedsOther) }
         });
         Self { receive, servers, order, queue }
     }

@@ -24,9 +24,11 @@ pub(super) struct Loss {
 }
 
 impl Loss {
-    /// Returns how far another loss is away.
+    /// Returns the square of how far another loss is away: jitter makes bursts differ around their
+    /// mean.
     pub(super) const fn distance(self, other: Self) -> usize {
-        self.first.abs_diff(other.first) + self.lost.abs_diff(other.lost)
+        let [first, lost] = [self.first.abs_diff(other.first), self.lost.abs_diff(other.lost)];
+        first * first + lost * lost
     }
 }
 
@@ -78,9 +80,17 @@ impl Replay {
                 return;
             }
             let Some((_, job)) = self.busy[server].take() else { return };
-            self.begin_next(now, server);
+            // Above two queues a server chooses of all that is there at that instant, the answer
+            // included; in order of arrival, what has waited is first.
+            let chooses = self.known.order == Order::Priority;
+            if !chooses {
+                self.begin_next(now, server);
+            }
             if !job.is_answer {
                 self.enter(now, Job { is_answer: true, ..job });
+            }
+            if chooses && self.busy[server].is_none() {
+                self.begin_next(now, server);
             }
         }
     }
