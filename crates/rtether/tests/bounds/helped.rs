@@ -20,7 +20,7 @@ use rtether_testkit::read_document;
 use crate::bounds::{admitted, dice, for_each_case_up_to};
 
 /// Plants of the ordinary run, and of the nightly one.
-const CASES: [u64; 2] = [240, 10_000];
+const CASES: [u64; 2] = [300, 10_000];
 
 /// Returns a plant with more flows than fit its deadlines, or with one of three requirements.
 fn file(number: u64) -> (String, Vec<&'static str>) {
