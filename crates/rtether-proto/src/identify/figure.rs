@@ -27,9 +27,6 @@ pub enum Unidentified {
     },
     /// The sizes were not varied, or not apart from each other.
     SizesFixed,
-    /// Answers wait for a scan, and what is asked is much smaller; a request that the stack answers
-    /// shows it.
-    BehindScan,
     /// Nothing in the answers repeats in step.
     NoCycle,
     /// Something repeats, but its length varies too much for one number.
@@ -54,7 +51,6 @@ impl fmt::Display for Unidentified {
         match self {
             Self::TooFew { answers, needed } => write!(f, "{answers} answers, {needed} needed"),
             Self::SizesFixed => f.write_str("sizes were not varied apart from each other"),
-            Self::BehindScan => f.write_str("answers wait for a scan, which hides it"),
             Self::NoCycle => f.write_str("nothing repeats in step"),
             Self::CycleVaries => f.write_str("the cycle varies"),
             Self::FasterThanLine => f.write_str("faster than packets follow on the line"),
