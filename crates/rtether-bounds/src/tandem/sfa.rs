@@ -123,8 +123,9 @@ impl Separated {
         wait == 0 || wait >= INFINITE || jitter >= INFINITE || is_closed
     }
 
-    /// Returns whether a smaller jitter may mean fewer packets within about a busy period; if not,
-    /// the wait stays the same.
+    /// Guesses whether a smaller jitter means fewer packets in the window of the longest wait. That
+    /// window is not known, and seldom longer than twice the wait. A wrong guess leaves the wait as
+    /// it was, which is valid; without guessing all methods take more than twice the time.
     fn may_gain(&self, plant: &Plant, visit: u32) -> bool {
         let source = plant.source_of(visit);
         let (wait, jitter) = (self.wait[visit as usize], self.jitter[visit as usize]);
