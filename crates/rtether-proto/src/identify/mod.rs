@@ -3,8 +3,9 @@
 //! [`Prober`] has the schedule and matches answers. It knows neither clock nor socket nor protocol:
 //!
 //! 1. [`Prober::poll`] returns a packet to send, a time to wait for, or the end.
-//! 2. The host makes the packet in some protocol whose [`Sizes`] it has named, sends it, and reports
-//!    when that was ([`Prober::sent`]) and when the answer came ([`Prober::answered`]).
+//! 2. The host makes the packet in some protocol whose [`Sizes`] it has named, such as those of
+//!    [`request`], sends it, and reports when that was ([`Prober::sent`]) and when the answer came
+//!    ([`Prober::answered`]).
 //! 3. [`Prober::observations`] has the measured times, from which figures follow: [`Costs`] and
 //!    [`Cycle`], with load [`Load`]. Each has an interval, or a reason why it is not known
 //!    ([`Unidentified`]).
@@ -28,6 +29,7 @@ mod periodogram;
 mod prober;
 mod quantile;
 mod replay;
+pub mod request;
 mod sizes;
 mod volley;
 

@@ -1,0 +1,31 @@
+//! Requests that only read, and their answers, in the protocols that devices speak.
+//!
+//! A host asks for what the prober wants in one of three protocols: [`modbus`] over TCP, [`snmp`]
+//! over UDP, [`enip`] over both. ICMP echo is in [`crate::probe::icmp`].
+//!
+//! 1. A function builds the request of a packet; as its token it carries the lower bits of the
+//!    prober's name for the packet, those in the protocol's `TOKEN`.
+//! 2. Over TCP, a [`Splitter`] cuts what comes back into messages.
+//! 3. `answer` reads a message: its token, its octets and its [`Outcome`].
+//!
+//! [`Carrier`] turns octets of messages into those of frames. A protocol whose sizes can be chosen
+//! says which choice comes nearest to a frame, and what that is in truth.
+//!
+//! **Invariant:** no function builds a request that writes. What comes from the network is not
+//! trusted: no claimed length or count is believed before its octets are there, nothing recurses,
+//! and only texts, which are limited, are kept.
+
+mod answer;
+mod carrier;
+mod cursor;
+pub mod enip;
+pub mod modbus;
+pub mod snmp;
+mod splitter;
+
+pub use answer::{Answer, Malformed, Outcome, TEXT_MAX};
+pub use carrier::Carrier;
+pub use splitter::{Framing, Splitter};
+
+#[cfg(test)]
+mod tests;
