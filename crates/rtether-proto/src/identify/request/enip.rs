@@ -186,6 +186,12 @@ pub fn times(answer: Bytes, carrier: Carrier) -> u8 {
     nearest(all, answer).unwrap_or(1)
 }
 
+/// Returns how many octets to send in a silent packet, so that it comes nearest to this frame.
+pub fn silent_octets(request: Bytes, carrier: Carrier) -> usize {
+    let all = (0..=SILENT_MAX).map(|octets| (octets, carrier.frame(HEADER + octets)));
+    nearest(all, request).unwrap_or(0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -247,14 +253,17 @@ mod tests {
         assert_eq!(outcome(&reply(0x6F, 9, 0x64, &[])), Ok(Outcome::Refused(0x64)));
         let data = b"\0\0\0\0\0\0\x02\0\0\0\0\0\xB2\0\x06\0\x83\0\x08\x01\0\0";
         assert_eq!(outcome(&reply(0x6F, 9, 0, data)), Ok(Outcome::Refused(8)));
-        let unexpected = |field| Err(Malformed::Unexpected(field));
-        assert_eq!(outcome(&reply(0x66, 0, 0, &[])), unexpected("command"));
-        assert_eq!(outcome(&reply(0x65, 0, 0, &[1, 0, 0, 0])), unexpected("session"));
-        assert_eq!(outcome(&reply(0x63, 0, 0, &[0, 0])), unexpected("type of the item"));
-        assert_eq!(outcome(&reply(0x63, 0, 0, &[255, 255])), Err(Malformed::Truncated));
+        for (octets, expected) in [
+            (reply(0x66, 0, 0, &[]), Malformed::Unexpected("command")),
+            (reply(0x65, 0, 0, &[1, 0, 0, 0]), Malformed::Unexpected("session")),
+            (reply(0x63, 0, 0, &[0, 0]), Malformed::Unexpected("type of the item")),
+            (reply(0x63, 0, 0, &[255, 255]), Malformed::Truncated),
+        ] {
+            assert_eq!(outcome(&octets), Err(expected));
+        }
         let mut foreign = reply(0x63, 0, 0, &[0, 0]);
         foreign[14] = b'x';
-        assert_eq!(outcome(&foreign), unexpected("sender context"));
+        assert_eq!(answer(&foreign), Err(Malformed::Unexpected("sender context")));
     }
 
     /// Oracle: `OpENer` answers sixty attributes with 406 octets.
@@ -267,5 +276,7 @@ mod tests {
         assert_eq!(attributes(ID, 7, 60).unwrap().len(), 168);
         assert!((1..=TIMES_MAX).all(|n| times(exchange(n, carrier).answer, carrier) == n));
         assert!(46 + 6 * usize::from(TIMES_MAX) <= TCP.room());
+        assert_eq!(silent_octets(TCP.frame(HEADER + 700), TCP), 700);
+        assert_eq!(silent_octets(Bytes::new(9_000), TCP), SILENT_MAX);
     }
 }

@@ -138,8 +138,8 @@ pub fn answer(octets: &[u8]) -> Result<Answer, Malformed> {
     element(&mut message, TEXT, "community")?;
     let mut response = element(&mut message, RESPONSE, "type of the request")?;
     message.end()?;
-    let id = u32::try_from(integer(&mut response)?).unwrap_or(0);
-    expect(id & !TOKEN == MARK, "request-id")?;
+    let id = u32::try_from(integer(&mut response)?).ok().filter(|id| id & !TOKEN == MARK);
+    let id = id.ok_or(Malformed::Unexpected("request-id"))?;
     let status = u32::try_from(integer(&mut response)?);
     let status = status.map_err(|_| Malformed::Unexpected("error-status"))?;
     integer(&mut response)?;
@@ -210,8 +210,8 @@ fn integer(cursor: &mut Cursor<'_>) -> Result<i64, Malformed> {
     Ok(digits.iter().fold(sign, |sum, &digit| sum << 8 | i64::from(digit)))
 }
 
-/// Returns the octets of a get for so many variables of the system group, or with values of these
-/// octets of the answer to it. Agents that write long lengths answer with some more.
+/// Returns the octets of a get with a community of these octets that asks this many times, if values
+/// have none; else those of its answer. Agents that write long lengths answer with some more.
 pub fn octets(community: usize, times: usize, value: usize) -> usize {
     let varbinds = times * nested(nested(8) + nested(value));
     nested(3 + nested(community) + nested(12 + nested(varbinds)))
