@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(answer(&read), Ok(expected));
         assert_eq!(answer(&read[..14]), Err(Malformed::Truncated));
         assert_eq!(answer(&[&read[..], &[0]].concat()), Err(Malformed::Trailing));
-        let odd = [0, 1, 0, 0, 0, 4, 9, 3, 1, 7];
+        let odd = [0, 1, 0, 0, 0, 6, 9, 3, 3, 7, 7, 7];
         assert_eq!(answer(&odd), Err(Malformed::Unexpected("byte count")));
     }
 
