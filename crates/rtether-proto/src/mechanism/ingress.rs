@@ -5,7 +5,7 @@
 //! as it is ([`Ingress::new`]).
 //!
 //! A rule is a stream filter of IEEE 802.1Q-2022, 8.6.5: one match, then its steps in order
-//! ([`RuleStep`]), each of which may stop the frame. Marks are for frames that pass all of them.
+//! (`RuleStep`), each of which may stop the frame. Marks are for frames that pass all of them.
 
 use alloc::vec::Vec;
 
