@@ -124,8 +124,9 @@ impl Separated {
     }
 
     /// Guesses whether a smaller jitter means fewer packets in the window of the longest wait. That
-    /// window is not known, and seldom longer than twice the wait. A wrong guess leaves the wait as
-    /// it was, which is valid; without guessing all methods take more than twice the time.
+    /// window is not known; it is taken as twice the wait and the packet's service. A wrong guess
+    /// leaves the wait as it was, which is valid. For the 6000 flows of the example `avionics` it
+    /// saves more than half of the time of all methods.
     fn may_gain(&self, plant: &Plant, visit: u32) -> bool {
         let source = plant.source_of(visit);
         let (wait, jitter) = (self.wait[visit as usize], self.jitter[visit as usize]);

@@ -2,7 +2,7 @@
 
 use rtether_bounds::{Method, analyze};
 use rtether_model::flow::{Flow, Traffic};
-use rtether_model::network::{Network, NodeKind, Partition};
+use rtether_model::network::{NodeKind, Partition};
 use rtether_model::quantity::Duration;
 use rtether_model::unknown::{CostName, Unknown};
 use rtether_testkit::Dice;
@@ -64,7 +64,17 @@ impl Plant {
         plant
     }
 
-    fn with(&self, network: Network) -> Self {
+    /// Returns the plant for a run: its constants are left to the simulator, all at one end, or each
+    /// at either.
+    pub(crate) fn decided(&self, run: u64, dice: &mut Dice) -> Self {
+        let network = match run % 4 {
+            0 => self.network.clone(),
+            1 => self.network.at_least(),
+            2 => self.network.at_most(),
+            _ => self
+                .network
+                .decided(|_, _, more| if dice.chance(50) { more } else { Duration::ZERO }),
+        };
         Self { network, flows: self.flows.clone(), stations: self.stations.clone(), ..*self }
     }
 }
@@ -93,17 +103,7 @@ fn bounds_hold_for_every_constant() {
         let mut most = vec![Duration::ZERO; analysis.streams.len()];
         intervals += plant.network.intervals().len();
         for run in 0..RUNS {
-            let network = match run % 4 {
-                0 => plant.network.clone(),
-                1 => plant.network.at_least(),
-                2 => plant.network.at_most(),
-                _ => plant.network.decided(
-                    |_, _, more| {
-                        if dice.chance(50) { more } else { Duration::ZERO }
-                    },
-                ),
-            };
-            let known = plant.with(network);
+            let known = plant.decided(run, &mut dice);
             let flows = adversarial(&known, &mut dice, run / 2 * 3 % 7);
             let record = simulate(&known, &flows, number ^ run);
             for (most, seen) in most.iter_mut().zip(check(&analysis, &record)) {
