@@ -2,7 +2,8 @@
 //!
 //! debootstrap creates a Debian root with the packages that README names. The toolchain of this
 //! machine is mounted read-only, and its package settings are copied, since they may be needed to
-//! reach a mirror. The address to clone is that of this checkout; nothing else of README is changed. Mounts and processes are in separate namespaces, and end with them.
+//! reach a mirror. The address to clone is that of this checkout; nothing else of README is changed.
+//! Mounts and processes are in separate namespaces, and end with them.
 
 use std::env;
 use std::fs;
@@ -35,6 +36,60 @@ const VARIABLES: &[&str] = &[
 const CHECKOUT: &str = "/opt/rtether";
 /// Path of the machine's certificates inside: packages may overwrite those of the system.
 const CERTIFICATES: &str = "/etc/ssl/machine.crt";
+/// Fifty packages of an engineer's machine. Tests look for many of these programs, and run more of
+/// their own if they find one.
+pub(crate) const FURTHER: &[&str] = &[
+    "avahi-daemon",
+    "bash-completion",
+    "bpftool",
+    "bridge-utils",
+    "busybox",
+    "chromium",
+    "chrony",
+    "clang",
+    "cmake",
+    "cyclonedds-tools",
+    "dnsmasq",
+    "docker.io",
+    "ethtool",
+    "fish",
+    "gdb",
+    "gnuplot-nox",
+    "golang-go",
+    "graphviz",
+    "iperf3",
+    "iputils-ping",
+    "jq",
+    "libpcap-dev",
+    "libssl-dev",
+    "linuxptp",
+    "locales-all",
+    "maven",
+    "meson",
+    "mosquitto",
+    "nftables",
+    "nginx-light",
+    "ninja-build",
+    "nmap",
+    "nodejs",
+    "openjdk-17-jdk-headless",
+    "openssh-server",
+    "postgresql",
+    "python3-dev",
+    "python3-numpy",
+    "python3-pandas",
+    "python3-venv",
+    "redis-server",
+    "rsync",
+    "ruby",
+    "snmpd",
+    "socat",
+    "tmux",
+    "tshark",
+    "valgrind",
+    "wget",
+    "zsh",
+];
 
 /// Outcome of the test.
 pub(crate) enum Outcome {
@@ -69,21 +124,30 @@ impl FirstSteps {
         Ok(Self { packages: packages.split(' ').map(str::to_owned).collect(), lines })
     }
 
-    /// Returns a script that clones this checkout; with a command, it stands for all that follows.
-    fn script(&self, command: &[String]) -> String {
+    /// Returns a script that installs further packages and clones this checkout; with a command, it
+    /// stands for all that follows.
+    fn script(&self, further: &[&str], command: &[String]) -> String {
+        let install = match further {
+            [] => String::new(),
+            _ => format!(
+                "apt-get -q update\nDEBIAN_FRONTEND=noninteractive apt-get -qy \
+                 --no-install-recommends install {}\n",
+                further.join(" ")
+            ),
+        };
         let lines = self.lines.iter().map(|line| line.replace(ADDRESS, CHECKOUT));
         let lines: Vec<String> = lines.collect();
         let enters = lines.iter().position(|line| line.starts_with("cd "));
         match command {
-            [] => lines.join("\n"),
-            _ => lines[..enters.map_or(1, |at| at + 1)].join("\n") + "\nexec \"$@\"",
+            [] => install + &lines.join("\n"),
+            _ => install + &lines[..enters.map_or(1, |at| at + 1)].join("\n") + "\nexec \"$@\"",
         }
     }
 }
 
-/// Creates the root, runs README's commands there, or the clone and the given command, and removes
-/// everything.
-pub(crate) fn run(repo: &Repo, command: &[String]) -> Result<Outcome> {
+/// Creates the root, installs further packages, runs README's commands there, or the clone and the
+/// given command, and removes everything.
+pub(crate) fn run(repo: &Repo, further: &[&str], command: &[String]) -> Result<Outcome> {
     if !is_root() {
         return Ok(Outcome::Skipped("needs root".to_owned()));
     }
@@ -108,7 +172,7 @@ pub(crate) fn run(repo: &Repo, command: &[String]) -> Result<Outcome> {
         bail!("debootstrap failed; see above and {}", root.0.display());
     }
     root.settle(repo)?;
-    let script = steps.script(command);
+    let script = steps.script(further, command);
     println!("{script}");
     let shell = ["sh", "-ec", &script, "sh"].map(str::to_owned);
     let command = [&shell, command].concat();
@@ -362,10 +426,22 @@ mod tests {
         let steps = FirstSteps::of(readme).expect("the section");
         assert_eq!(steps.packages, ["gcc", "git"]);
         let all = "git clone /opt/rtether\ncd rtether\ncargo run\ncargo xtask test";
-        assert_eq!(steps.script(&[]), all);
-        let other = steps.script(&["true".to_owned()]);
+        assert_eq!(steps.script(&[], &[]), all);
+        let other = steps.script(&[], &["true".to_owned()]);
         assert_eq!(other, "git clone /opt/rtether\ncd rtether\nexec \"$@\"");
+        let with_more = steps.script(&["jq", "zsh"], &[]);
+        let (install, rest) = with_more.rsplit_once("jq zsh\n").expect("the packages first");
+        assert!(install.contains("apt-get") && rest == all, "{with_more}");
         assert!(FirstSteps::of("# x\n\n## Two commands\n").is_err());
+    }
+
+    #[test]
+    fn further_packages_are_fifty_that_readme_does_not_name() {
+        let readme = include_str!("../../README.md");
+        let steps = FirstSteps::of(readme).expect("the section");
+        let further: std::collections::BTreeSet<_> = FURTHER.iter().collect();
+        assert_eq!(further.len(), 50);
+        assert!(!steps.packages.iter().any(|name| further.contains(&name.as_str())));
     }
 
     #[test]

@@ -87,7 +87,7 @@ fn run(command: Command) -> anyhow::Result<bool> {
 /// Runs a command in a bare root; an error if that is not possible here.
 fn bare_root(repo: &Repo, command: &[String]) -> anyhow::Result<bool> {
     child::heed_signals()?;
-    match bare_root::run(repo, command)? {
+    match bare_root::run(repo, &[], command)? {
         bare_root::Outcome::Ended(is_good, _) => Ok(is_good),
         bare_root::Outcome::Skipped(reason) => anyhow::bail!("{reason}"),
     }

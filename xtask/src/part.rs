@@ -26,6 +26,7 @@ pub(crate) enum Part {
     Packages,
     Wheel,
     BareRoot,
+    FurnishedRoot,
 }
 
 /// A group of long tests.
@@ -91,6 +92,11 @@ const PARTS: &[(Part, &str, &str)] = &[
         Part::BareRoot,
         "bare-root",
         "the two commands of README in a bare Debian root, with every test",
+    ),
+    (
+        Part::FurnishedRoot,
+        "furnished-root",
+        "the same in a root with fifty further packages, of which tests find programs",
     ),
 ];
 
@@ -309,6 +315,7 @@ impl Part {
         Self::Packages,
         Self::Wheel,
         Self::BareRoot,
+        Self::FurnishedRoot,
     ];
 
     /// Returns the parts of a whole run.
@@ -375,7 +382,8 @@ impl Part {
             | Self::Licenses
             | Self::Packages
             | Self::Wheel
-            | Self::BareRoot => false,
+            | Self::BareRoot
+            | Self::FurnishedRoot => false,
         }
     }
 }

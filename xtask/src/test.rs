@@ -22,7 +22,7 @@ use crate::child::{heed_signals, is_interrupted, succeeds};
 use crate::part::Part;
 use crate::program::{self, Class, Program};
 use crate::repo::Repo;
-use crate::{generate, needs, playground, record, tidy, upkeep, wheel};
+use crate::{bare_root, generate, needs, playground, record, tidy, upkeep, wheel};
 use changed::Choice;
 use schedule::{Schedule, Task};
 use tally::Tally;
@@ -211,7 +211,8 @@ impl TestRun<'_> {
             Part::Licenses => self.licenses(),
             Part::Packages => self.packages(),
             Part::Wheel => self.wheel(),
-            Part::BareRoot => self.bare_root(),
+            Part::BareRoot => self.bare_root(&[]),
+            Part::FurnishedRoot => self.bare_root(bare_root::FURTHER),
         }
     }
 

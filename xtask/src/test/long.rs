@@ -167,8 +167,8 @@ impl TestRun<'_> {
         Ok(proofs.iter().all(dist::Proof::is_good))
     }
 
-    pub(super) fn bare_root(&mut self) -> Result<bool> {
-        match bare_root::run(self.repo, &[])? {
+    pub(super) fn bare_root(&mut self, further: &[&str]) -> Result<bool> {
+        match bare_root::run(self.repo, further, &[])? {
             bare_root::Outcome::Ended(is_good, output) => {
                 self.tally.read_output(&output);
                 Ok(is_good)
