@@ -50,21 +50,22 @@ older() {
 base=${BASE:-$(older)}
 rtether=${RTETHER:-$(build . "$target")}
 
-# A thousand stations, a hundred at each of ten switches at a core, each with a packet of 60 octets
-# for the station half way round every millisecond.
-thousand() {
-    awk 'BEGIN {
-        print "rtether: 1\nname: thousand\nnodes:"
-        for (i = 0; i < 1000; i++) printf "  s%d: { stack: zero }\n", i
+# stations N: as many stations, a tenth of them at each of ten switches at a core, each with a packet
+# of 60 octets for the station half way round every millisecond.
+stations() {
+    awk -v n="$1" 'BEGIN {
+        print "rtether: 1\nname: stations\nnodes:"
+        for (i = 0; i < n; i++) printf "  s%d: { stack: zero }\n", i
         print "switches:\n  core: { ports: 10, latency: 1 us }"
-        for (i = 0; i < 10; i++) printf "  w%d: { ports: 101, latency: 1 us }\n", i
+        for (i = 0; i < 10; i++) printf "  w%d: { ports: %d, latency: 1 us }\n", i, n / 10 + 1
         print "links:"
-        for (i = 0; i < 10; i++) printf "  - { ends: [\"core:%d\", \"w%d:101\"], rate: 1 Gbit/s }\n", i + 1, i
-        for (i = 0; i < 1000; i++)
+        for (i = 0; i < 10; i++)
+            printf "  - { ends: [\"core:%d\", \"w%d:%d\"], rate: 10 Gbit/s }\n", i + 1, i, n / 10 + 1
+        for (i = 0; i < n; i++)
             printf "  - { ends: [s%d, \"w%d:%d\"], rate: 100 Mbit/s }\n", i, i % 10, int(i / 10) + 1
         print "flows:"
-        for (i = 0; i < 1000; i++)
-            printf "  - { name: f%d, from: s%d, to: s%d, period: 1 ms, size: 60 B }\n", i, i, (i + 501) % 1000
+        for (i = 0; i < n; i++)
+            printf "  - { name: f%d, from: s%d, to: s%d, period: 1 ms, size: 60 B }\n", i, i, (i + n / 2 + 1) % n
         print "run: { for: 1 s, seeds: 1 }"
     }'
 }
@@ -146,13 +147,19 @@ finish() {
         }'
 }
 
-thousand >"$scratch/thousand.yaml"
+for n in 1000 10000; do stations $n >"$scratch/$n.yaml"; done
+sed 's/^\( *[a-z0-9]*: { ports: [0-9]*\)/\1, queues: 8/' benches/scenarios/star.yaml >"$scratch/queues.yaml"
+cmp -s benches/scenarios/star.yaml "$scratch/queues.yaml" && { echo "star.yaml has no switch to change" >&2; exit 1; }
 flows >"$scratch/flows.yaml"
 echo "| work | $rev, million instructions | now | change | time, ratio of medians of $runs | results |"
 echo "|---|--:|--:|--:|--:|---|"
 row star benches/scenarios/star.yaml 500 1500
 row hub benches/scenarios/hub.yaml 500 1500
-row "1 000 stations" "$scratch/thousand.yaml" 20 70
+row "star, eight queues a port" "$scratch/queues.yaml" 500 1500
+row "1 000 stations" "$scratch/1000.yaml" 20 70
+row "10 000 stations" "$scratch/10000.yaml" 5 15
+row goose-multicast scenarios/goose-multicast.yaml 500 1500
+row substation scenarios/substation.yaml 500 1500
 before=$(count "$base" bound "$scratch/flows.yaml" --json)
 results "$scratch/out.json" >"$scratch/base.json"
 now=$(count "$rtether" bound "$scratch/flows.yaml" --json)

@@ -39,10 +39,10 @@ pub(crate) struct Long {
 }
 
 impl Long {
-    /// Returns whether its programs are built with `--release`: what the experiments of the papers
-    /// check is in their results, and assertions on the way make them take hours.
+    /// Returns whether its programs are built with `--release`: what experiments of the papers and
+    /// designs check is in their results, and assertions on the way make them take hours.
     pub(crate) fn is_release(&self) -> bool {
-        self.name == "long-papers"
+        matches!(self.name, "long-papers" | "long-help" | "long-designs")
     }
 
     /// Returns whether its tests open the page of the playground, which is built first.
@@ -233,8 +233,17 @@ const LONG: &[Long] = &[
     },
     Long {
         name: "long-help",
-        purpose: "what would help does: 10 000 random plants; 500 designs against all of their space",
-        tests: &["rtether it::bounds::helped::", "rtether it::designed::"],
+        purpose: "what would help does: 10 000 random plants; 500 designs against all of their space, 100 explained",
+        tests: &[
+            "rtether it::bounds::helped::",
+            "rtether it::designed::exhaustive::",
+            "rtether it::designed::explained::",
+        ],
+    },
+    Long {
+        name: "long-designs",
+        purpose: "200 designs of 500 to 5000 flows beside priorities by deadline, by period and in one class",
+        tests: &["rtether it::designed::large::"],
     },
     Long {
         name: "long-confidence",

@@ -1,9 +1,9 @@
 // The floor under the simulator: the star of benches/README.md in as few lines as it takes.
 //
-// A binary heap of events, a ring of packets for each link, and for each flow a count, a mean, a
-// maximum and a histogram with logarithmic bins. It knows this plant and nothing else: no names, no
-// files, no queue limits, no priorities, no losses. What rtether needs beyond it, it pays for what
-// this program cannot do.
+// A tournament of timers, one for each link and each flow; a ring of frames for each link; and for
+// each flow a count, a mean, a maximum and a histogram with logarithmic bins. It knows this plant and
+// nothing else: no names, no files, no queue limits, no priorities, no losses. What rtether takes
+// beyond it, it takes for what this program cannot do.
 //
 // usage: star [SECONDS]      prints what `examples/star` prints
 
@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <queue>
+#include <limits>
 #include <vector>
 
 using Time = std::int64_t; // ps
@@ -24,8 +24,12 @@ constexpr Time kOctet = 80'000;            // at 100 Mbit/s
 constexpr unsigned kFrame = 60 + 8 + 20 + 18; // payload, UDP, IP, Ethernet
 constexpr Time kLastBit = (kFrame + 8) * kOctet, kSlot = (kFrame + 20) * kOctet;
 
+constexpr unsigned kLinks = kSenders + kReceivers, kTimers = 64;
+constexpr Time kNever = std::numeric_limits<Time>::max();
+static_assert(kLinks + kFlows <= kTimers, "a timer for each link and each flow");
+
 struct Packet {
-    Time released;
+    Time released, arrives;
     unsigned flow;
 };
 
@@ -36,11 +40,26 @@ struct Link {
     Time free = 0;
 };
 
-struct Event {
-    Time time;
-    unsigned what; // links by number, then flows
-    bool operator<(const Event &other) const {
-        return time != other.time ? time > other.time : what > other.what;
+// Timers by number, links first, then flows. An inner place of the tree has the number of the timer
+// below it that is due first; of two that are due together, the lower number.
+struct Timers {
+    std::array<Time, kTimers> due;
+    std::array<std::uint8_t, kTimers> first;
+
+    Timers() {
+        due.fill(kNever);
+        for (unsigned own = kTimers; own-- > 0;) set(own, kNever);
+    }
+
+    void set(unsigned own, Time time) {
+        due[own] = time;
+        unsigned place = (kTimers + own) / 2;
+        unsigned low = own & ~1u, winner = due[low | 1] < due[low] ? low | 1 : low;
+        first[place] = std::uint8_t(winner);
+        while (place /= 2) {
+            unsigned left = first[2 * place], right = first[2 * place + 1];
+            first[place] = std::uint8_t(due[right] < due[left] ? right : left);
+        }
     }
 };
 
@@ -50,16 +69,17 @@ struct Statistics {
     std::array<std::uint32_t, 64 * 128> bins{};
 };
 
-static std::priority_queue<Event> events;
-static std::array<Link, kSenders + kReceivers> links;
+static Timers timers;
+static std::array<Link, kLinks> links;
 static std::vector<Statistics> statistics(kFlows);
 
 static void send(unsigned link, Packet packet, Time now) {
     Link &own = links[link];
     Time start = std::max(now, own.free);
     own.free = start + kSlot;
+    packet.arrives = start + kLastBit;
+    if (own.head == own.tail) timers.set(link, packet.arrives);
     own.ring[own.tail++ % 64] = packet;
-    events.push({start + kLastBit, link});
 }
 
 static void record(Packet packet, Time now) {
@@ -76,19 +96,21 @@ int main(int argc, char **argv) {
     Time end = (argc > 1 ? std::atoll(argv[1]) : 10) * kSecond;
     Time stop = end - 500'000'000;
     std::uint64_t handled = 0;
-    for (unsigned flow = 0; flow < kFlows; flow++) events.push({0, kSenders + kReceivers + flow});
-    while (!events.empty() && events.top().time < end) {
-        auto [now, what] = events.top();
-        events.pop();
+    for (unsigned flow = 0; flow < kFlows; flow++) timers.set(kLinks + flow, 0);
+    for (;;) {
+        unsigned what = timers.first[1];
+        Time now = timers.due[what];
+        if (now >= end) break;
         handled++;
-        if (what >= kSenders + kReceivers) {
-            unsigned flow = what - kSenders - kReceivers;
-            send(flow / kReceivers, {now, flow}, now);
-            if (now + kPeriod < stop) events.push({now + kPeriod, what});
+        if (what >= kLinks) {
+            unsigned flow = what - kLinks;
+            timers.set(what, now + kPeriod < stop ? now + kPeriod : kNever);
+            send(flow / kReceivers, {now, 0, flow}, now);
             continue;
         }
         Link &link = links[what];
         Packet packet = link.ring[link.head++ % 64];
+        timers.set(what, link.head != link.tail ? link.ring[link.head % 64].arrives : kNever);
         if (what < kSenders) {
             send(kSenders + packet.flow % kReceivers, packet, now);
         } else {

@@ -134,7 +134,8 @@ impl Standing {
         if let Self::Held { packets } = self { Some(packets) } else { None }
     }
 
-    /// Returns the severity: zero for unjudged, one for proved, higher for worse.
+    /// Returns the severity: the worst of several standings is the one with the highest. Nothing to
+    /// judge ranks below all, what is proved below what merely held.
     pub const fn rank(self) -> u8 {
         match self {
             Self::Unjudged => 0,

@@ -108,22 +108,17 @@ fn mean(values: &[f64]) -> (f64, f64) {
 type Words = fn(&Cell) -> String;
 
 fn render(text: &mut String, name: &str, cells: &[Cell]) {
-    let misses: Words = |cell| cell.missed.to_string();
-    let worst: Words = |cell| format!("{:.3}", cell.worst);
-    let throughput: Words = |cell| {
-        let (mean, half) = mean(&cell.throughput);
-        format!("{mean:.3} ±{half:.3}")
-    };
-    let jain: Words = |cell| format!("{:.2}", cell.jain);
-    let file: Words = |cell| format!("{:.2}", cell.file);
     let least = cells.iter().map(|cell| cell.messages).min().unwrap_or(0);
     let missed = format!("messages missed, of {least} or more");
     let all: [(&str, Words); 5] = [
-        ("throughput in parts of 10 Mbit/s, with its 95 % interval over seeds", throughput),
-        (&missed, misses),
-        ("Jain's index, the least of any seed", jain),
-        ("worst station in Mbit/s, the least of any seed", worst),
-        ("mean time of a file of 1 MB, in seconds", file),
+        ("throughput in parts of 10 Mbit/s, with its 95 % interval over seeds", |cell| {
+            let (mean, half) = mean(&cell.throughput);
+            format!("{mean:.3} ±{half:.3}")
+        }),
+        (&missed, |cell| cell.missed.to_string()),
+        ("Jain's index, the least of any seed", |cell| format!("{:.2}", cell.jain)),
+        ("worst station in Mbit/s, the least of any seed", |cell| format!("{:.3}", cell.worst)),
+        ("mean time of a file of 1 MB, in seconds", |cell| format!("{:.2}", cell.file)),
     ];
     for (what, words) in all {
         let _ = write!(text, "{name}: {what}.\n\n| active |");

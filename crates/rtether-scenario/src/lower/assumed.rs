@@ -31,6 +31,7 @@ pub(crate) fn assumed(
         let Some(fields) = reader.fields(&entry.value, &ASSUMED, owner, entry.key_span) else {
             continue;
         };
+        // Both are asked for before either answer counts, so that each missing one is reported.
         let given = reader.require(&fields, "is") & reader.require(&fields, "why");
         let why = reader.scalar(&fields, "why");
         let (true, Some(is), Some(why)) = (given, fields.get("is"), why) else {

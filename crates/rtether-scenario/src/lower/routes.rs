@@ -65,7 +65,7 @@ pub(super) struct Ends<'a> {
     pub(super) encapsulation: Encapsulation,
 }
 
-/// Talker and listeners of a flow, for its routes.
+/// Talker and listeners of a flow, the listeners by number.
 type EndNodes = (NodeId, BTreeSet<NodeId>);
 
 /// Reads the routes of a flow, in the order of its listeners; none if it has no route, or a wrong

@@ -26,7 +26,8 @@ impl Workload {
     }
 
     fn station(&mut self, stack: &Stack) -> NodeId {
-        let name = format!("s{}", self.network.nodes.len());
+        // Events of one instant go by name: padded, so that names have the order of numbers.
+        let name = format!("s{:05}", self.network.nodes.len());
         let station =
             EndStation { driver_queue: Bytes::new(1 << 20), ..EndStation::new(stack.clone()) };
         self.network.add(name, NodeKind::EndStation(station))
@@ -48,7 +49,7 @@ impl Workload {
             // The last packets arrive before the end.
             stop: Some(self.duration - Duration::from_us(500)),
             ..Flow::new(
-                format!("f{}", self.flows.len()),
+                format!("f{:06}", self.flows.len()),
                 talker,
                 vec![listener],
                 Bytes::new(60),

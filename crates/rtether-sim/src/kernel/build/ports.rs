@@ -89,17 +89,15 @@ fn idle_port(
     is_by_class: bool,
 ) -> (Port, PortRest, EgressQueues) {
     let kind = &network.node(id.node).kind;
-    let one = QueueMap::standard(1).unwrap_or_else(|| unreachable!("one queue is a legal map"));
     let (map, plan, limit) = match kind {
         NodeKind::EndStation(station) => {
             let plan = rings(station);
-            let map = QueueMap::standard(plan.queues()).unwrap_or(one);
-            (map, plan, station.driver_queue)
+            (standard_map(plan.queues()), plan, station.driver_queue)
         }
         NodeKind::Switch(switch) => {
             (switch.queues, switch.plan_at(id.port), switch.buffer.per_port)
         }
-        NodeKind::Hub(_) => (one, PortPlan::new(Selection::Fcfs, 1), Bytes::ZERO),
+        NodeKind::Hub(_) => (standard_map(1), PortPlan::new(Selection::Fcfs, 1), Bytes::ZERO),
     };
     // The queues of an access scheme replace those of the port.
     let plan = if is_by_class { PortPlan::new(Selection::StrictPriority, 2) } else { plan };
@@ -118,9 +116,17 @@ fn idle_port(
     (port, rest, queues)
 }
 
+fn standard_map(queues: u8) -> QueueMap {
+    QueueMap::standard(queues).unwrap_or_else(|| unreachable!("a plan has one to eight queues"))
+}
+
 /// Returns why a station cannot have the queues it asks for, if it cannot; `is_by_class` if those
 /// of its port are the access scheme's.
 fn impossible(station: &EndStation, is_by_class: bool) -> Option<&'static str> {
+    let transmit = station.layer.as_ref().and_then(|layer| layer.transmit.as_ref());
+    if let Some(TransmitStrategy::Rings { count: 9.. }) = transmit.map(|own| own.strategy) {
+        return Some("more than eight rings");
+    }
     if is_by_class && rings(station).queues() > 1 {
         return Some("several rings and an access scheme with queues of its own");
     }
@@ -202,9 +208,7 @@ fn connect(
         && mirror.copies_sent(id.port)
     {
         line.is_special = true;
-        let node = id.node;
-        let port = mirror.to;
-        rest.look_at(numbers.port(PortId { node, port }));
+        rest.look_at(numbers.port(PortId { node: id.node, port: mirror.to }));
     }
     let draw = Draw::new(config.seed, &name, Purpose::Errors);
     let owner = numbers.owner[hop.ingress.node.index()];
