@@ -280,13 +280,14 @@ const LONG: &[Long] = &[
     },
     Long {
         name: "long-live",
-        purpose: "this host: figures of the kernel shim, a busy host, the end of every verb",
+        purpose: "this host: figures of the kernel shim, a busy host, the end of every verb; round trips on a real-time kernel",
         tests: &[
             "rtether-live lib::shim::kernel::tests::figures",
             "rtether-live lib::shim::kernel::program::tests::",
             "rtether-live it::shim::decides::a_busy_host",
             "rtether-live it::shim_kernel::figures::",
             "rtether-cli live::stop::sigterm_ends_every_verb_within_a_second",
+            "rtether-cli live::real_time::",
         ],
     },
     Long {

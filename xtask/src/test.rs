@@ -310,7 +310,10 @@ impl TestRun<'_> {
     fn provide(&mut self) -> Result<()> {
         if self.tools.is_none() {
             let mut tools = needs::provide(self.repo)?;
-            tools.extend(kernel::provide(self.repo));
+            tools.extend(kernel::provide(self.repo, &kernel::USUAL));
+            if self.nightly {
+                tools.extend(kernel::provide(self.repo, &kernel::REAL_TIME));
+            }
             self.tools = Some(tools);
         }
         Ok(())

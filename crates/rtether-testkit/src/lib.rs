@@ -7,8 +7,9 @@
 //! # Modules
 //!
 //! What tests share: `Dice`, random numbers; `Run` and `Ended`, programs that a test runs and what
-//! it expects of them; `Folder`, a folder of its own; `skip`, how it says that it cannot run here; `follows_schema`
-//! and `read_document`, results against their schemas.
+//! it expects of them; `Machine`, one with another kernel; `Folder`, a folder of its own; `skip`, how
+//! it says that it cannot run here; `follows_schema` and `read_document`, results against their
+//! schemas.
 //!
 //! **Invariant:** no crate is built with it except for its tests.
 
@@ -18,6 +19,7 @@ mod bay;
 mod dice;
 mod folder;
 mod host;
+mod machine;
 mod program;
 mod schema;
 
@@ -25,6 +27,7 @@ pub use bay::{Arrival, BAY, Bay, Does, Fault, STRANGER};
 pub use dice::Dice;
 pub use folder::Folder;
 pub use host::{is_root, namespaces, processor_time, skip};
+pub use machine::{Machine, kernel};
 pub use program::{
     Ended, Finish, Run, c_library, example, handles_signals, repeated, signal, signal_group,
     until_says, wait_for,

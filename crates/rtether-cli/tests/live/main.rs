@@ -12,6 +12,7 @@ mod hosts;
 mod linger;
 mod load;
 mod ping;
+mod real_time;
 mod rtps1;
 mod services;
 mod shim;
@@ -30,7 +31,6 @@ pub(crate) fn rtether() -> Command {
     Command::new(env!("CARGO_BIN_EXE_rtether"))
 }
 
-/// Runs the command as a user without rights; the test itself needs root for that.
 /// Copies `rtether` to a place that other users can read.
 ///
 /// Another program copies: a test that forks meanwhile would hold the copy open for writing, and
@@ -40,6 +40,7 @@ pub(crate) fn copy_program(to: &str) {
     assert!(copied.is_ok_and(|status| status.success()), "{to}");
 }
 
+/// Runs the command as a user without rights; the test itself needs root for that.
 pub(crate) fn without_rights(arguments: &[&str]) -> Ended {
     // Readable by others: the build folder may not be.
     let folder = Folder::new("rights");

@@ -2,8 +2,6 @@
 //! without wires, and shows what it has been told. Oracle: that kernel, and numbers worked out by
 //! hand.
 
-mod machine;
-
 use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
@@ -11,8 +9,12 @@ use std::sync::OnceLock;
 
 use rtether::export::{Exported, Reasons, Target, export};
 use rtether::scenario::load;
-use rtether_testkit::{Folder, Run};
+use rtether_testkit::{Folder, Machine, Run};
 use serde_json::{Value, json};
+
+/// Modules that scripts need.
+const MODULES: &str = "8021q bridge dummy sch_prio sch_cbs sch_etf sch_ets sch_ingress cls_flower \
+                       cls_matchall act_skbedit act_vlan";
 
 /// Shaped, strict and plain ports, VLANs, default priorities, stations with queues and in two
 /// networks. A frame of `v` takes 1000 + 18 + 4 + 20 octets of the wire, one of `c` 238 + 4.
@@ -58,7 +60,7 @@ type Told = Vec<(String, Value)>;
 /// Returns what a kernel says of the plants; `None` without one. It starts once for all tests.
 fn kernel() -> Option<&'static Told> {
     static TOLD: OnceLock<Told> = OnceLock::new();
-    let kernel = machine::kernel()?;
+    let kernel = rtether_testkit::kernel("RTETHER_LINUX")?;
     Some(TOLD.get_or_init(|| {
         let mut files = exported(PLANT).expect("Linux can express it").files;
         let others = exported(&by_octets()).expect("Linux can express it").files;
@@ -95,7 +97,15 @@ fn told(kernel: &Path, scripts: Vec<(String, String)>, devices: u16) -> Told {
     let ethtool = "case \"$1 $(cat /run/ethtool 2> /dev/null)\" in \"-G \"*\"-G \"*) exit 80 ;; esac\n\
                    echo \"ethtool $*\" >> /run/ethtool";
     files.push(("bin/ethtool".to_owned(), ethtool.to_owned()));
-    let out = machine::run(kernel, &files, &all);
+    let machine = Machine {
+        kernel: kernel.to_owned(),
+        modules: MODULES,
+        folders: "net/sched net/8021q net/802 net/bridge net/llc drivers/net/dummy.ko",
+        programs: "ip tc bridge",
+        own: "",
+        memory: "256M",
+    };
+    let out = machine.run(&files, &all);
     let mut all = Vec::new();
     for part in out.split("BEGIN ").skip(1) {
         let (name, rest) = part.split_once('\n').expect("a name");
