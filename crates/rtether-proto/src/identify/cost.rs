@@ -68,7 +68,7 @@ impl Costs {
 
 /// Rows of single requests: one, octets of the request, octets of the answer.
 fn points(observations: &[Observation], path: &Path) -> Vec<Point> {
-    let singles = observations.iter().filter_map(|own| Some((own.volley.sizes, own.single()?)));
+    let singles = observations.iter().filter_map(|own| Some((own.sizes(), own.single()?)));
     let rows = singles.map(|(sizes, (sent, answered))| Point {
         x: [1.0, octets(sizes.request.get()), octets(sizes.answer.get())],
         y: (answered - sent - path.of(sizes)).as_ns_f64(),

@@ -189,7 +189,7 @@ mod tests {
                 if period == Duration::ZERO { 0 } else { (-ready).rem_euclid(period.as_ps()) };
             let answered = Some(Instant::from_ps(ready + wait) + late);
             let volley = Volley::request(exchange, Duration::ZERO);
-            Observation { volley, packets: alloc::vec![Sent { at, answered }] }
+            Observation { volley, packets: alloc::vec![Sent { at, answered, sizes: volley.sizes }] }
         });
         all.collect()
     }

@@ -104,7 +104,7 @@ impl Sample {
 /// Returns the mean round trip of a request alone, less the network's share.
 fn single(observations: &[Observation], path: &Path) -> Result<Sample, Unidentified> {
     let alone = observations.iter().filter_map(|own| Some((own, own.single()?)));
-    let trips = alone.map(|(own, (at, to))| (to - at - path.of(own.volley.sizes)).as_ns_f64());
+    let trips = alone.map(|(own, (at, to))| (to - at - path.of(own.sizes())).as_ns_f64());
     Sample::of(&trips.collect::<Vec<f64>>())
 }
 
@@ -120,7 +120,7 @@ fn servers(
         own.volley.requests > 1 && own.volley.silent == 0 && !own.volley.high && own.lost() == 0
     });
     let more = trains.filter_map(|own| {
-        let whole = (own.whole()? - path.of(own.volley.sizes)).as_ns_f64();
+        let whole = (own.whole()? - path.of(own.sizes())).as_ns_f64();
         Some((whole - single.mean) / f64::from(own.volley.requests - 1))
     });
     let more = Sample::of(&more.collect::<Vec<f64>>())?;

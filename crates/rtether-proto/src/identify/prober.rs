@@ -168,8 +168,9 @@ impl Prober {
         self.hand_out(now)
     }
 
-    /// Notes when a packet left, as measured: times of packets that were planned do not count.
-    pub fn sent(&mut self, id: u32, at: Instant) {
+    /// Notes when a packet left, as measured, and the octets of its frame: what was planned does not
+    /// count.
+    pub fn sent(&mut self, id: u32, at: Instant, request: Bytes) {
         if id.checked_add(1) == Some(self.next)
             && let Some(last) = self.recent.back_mut()
         {
@@ -177,17 +178,29 @@ impl Prober {
         }
         if let Some((sent, _)) = self.packet(id) {
             sent.at = at;
+            sent.sizes.request = request;
         }
     }
 
-    /// Notes when the answer to a packet came.
-    pub fn answered(&mut self, id: u32, at: Instant) {
+    /// Returns the latest packet whose name has these bits under a mask; protocols carry no more of
+    /// a name than these.
+    pub fn named(&self, bits: u32, mask: u32) -> Option<u32> {
+        let last = self.next.checked_sub(1)?;
+        // What the bits stand above the last name belongs to the time before they began anew.
+        let above = bits.wrapping_sub(last) & mask;
+        let back = if above == 0 { 0 } else { mask.wrapping_add(1).wrapping_sub(above) };
+        last.checked_sub(back).filter(|_| bits & !mask == 0)
+    }
+
+    /// Notes when the answer to a packet came, and the octets of its frame.
+    pub fn answered(&mut self, id: u32, at: Instant, answer: Bytes) {
         let is_gone = self.gone.contains(&id);
         let is_known = id < self.next;
         match self.packet(id) {
             Some((sent, true)) if sent.answered.is_some() => self.counters.doubled += 1,
             Some((sent, true)) if at >= sent.at && at - sent.at <= TIMEOUT => {
                 sent.answered = Some(at);
+                sent.sizes.answer = answer;
                 self.counters.answered += 1;
             }
             Some((sent, true)) if at >= sent.at => self.counters.late += 1,
@@ -239,7 +252,7 @@ impl Prober {
         };
         let place = observation.packets.len();
         let Volley { sizes, silent, high, .. } = observation.volley;
-        observation.packets.push(Sent { at: now, answered: None });
+        observation.packets.push(Sent { at: now, answered: None, sizes });
         let is_last = observation.packets.len() == observation.volley.packets();
         if self.recent.len() == RATE {
             self.recent.pop_front();

@@ -53,6 +53,12 @@ pub enum Sizes {
 }
 
 impl Span {
+    /// Returns the size after so many quarters.
+    fn at(self, quarters: u64) -> Bytes {
+        let [least, most] = [self.least, self.most].map(Bytes::get);
+        Bytes::new(least + most.saturating_sub(least) * quarters / 4)
+    }
+
     /// Returns both ends and the middle.
     fn points(self) -> [Bytes; 3] {
         let middle = u64::midpoint(self.least.get(), self.most.get());
@@ -79,6 +85,20 @@ impl Sizes {
                 span.points().map(|size| Exchange { request: size, answer: size }).to_vec()
             }
             Self::Fixed(exchange) => alloc::vec![exchange],
+        }
+    }
+
+    /// Returns sizes between those of [`Self::grid`], a large request with a small answer; the same if
+    /// neither can be chosen.
+    pub fn unused(self) -> Exchange {
+        match self {
+            Self::Free { request, answer } => {
+                Exchange { request: request.at(3), answer: answer.at(1) }
+            }
+            Self::Request { request, answer } => Exchange { request: request.at(3), answer },
+            Self::Answer { request, answer } => Exchange { request, answer: answer.at(3) },
+            Self::Alike(span) => Exchange { request: span.at(3), answer: span.at(3) },
+            Self::Fixed(exchange) => exchange,
         }
     }
 
@@ -114,5 +134,7 @@ mod tests {
         assert_eq!(answer.smallest(), Exchange { request: fixed, answer: span.least });
         assert!(Sizes::Alike(span).grid().iter().all(|one| one.request == one.answer));
         assert_eq!(Sizes::Fixed(middle).grid(), [middle]);
+        let between = Exchange { request: Bytes::new(1_154), answer: Bytes::new(427) };
+        assert_eq!(Sizes::Free { request: span, answer: span }.unused(), between);
     }
 }

@@ -12,20 +12,26 @@ const FREE: Sizes = Sizes::Free { request: SPAN, answer: SPAN };
 
 /// Runs a prober to its end with a device that answers each packet after these times; returns when
 /// packets were sent, too.
-fn run(
+fn run(prober: Prober, device: impl Fn(Packet) -> Vec<Duration>) -> (Prober, End, Vec<Instant>) {
+    run_with(prober, device, |packet| packet.answer.unwrap_or(SPAN.least))
+}
+
+/// The same with a device whose answers have other sizes than those that were planned.
+fn run_with(
     mut prober: Prober,
     device: impl Fn(Packet) -> Vec<Duration>,
+    size: impl Fn(Packet) -> Bytes,
 ) -> (Prober, End, Vec<Instant>) {
-    let mut answers: BTreeMap<(Instant, u32, usize), u32> = BTreeMap::new();
+    let mut answers: BTreeMap<(Instant, u32, usize), Packet> = BTreeMap::new();
     let (mut now, mut sent) = (Instant::ZERO, Vec::new());
     loop {
         let until = match prober.poll(now) {
             Ask::Done(end) => return (prober, end, sent),
             Ask::Send(packet) => {
                 for (number, after) in device(packet).into_iter().enumerate() {
-                    answers.insert((now + after, packet.id, number), packet.id);
+                    answers.insert((now + after, packet.id, number), packet);
                 }
-                prober.sent(packet.id, now);
+                prober.sent(packet.id, now, packet.request);
                 sent.push(now);
                 continue;
             }
@@ -34,7 +40,8 @@ fn run(
         match answers.first_entry().filter(|first| first.key().0 <= until) {
             Some(first) => {
                 now = first.key().0;
-                prober.answered(first.remove(), now);
+                let packet = first.remove();
+                prober.answered(packet.id, now, size(packet));
             }
             None => now = until,
         }
@@ -105,14 +112,15 @@ fn odd_answers_are_counted_and_dropped() {
     let trips = prober.observations().iter().filter_map(Observation::single);
     assert!(trips.clone().count() == 98 && trips.into_iter().all(|(at, to)| to - at == us(300)));
     let mut prober = quiet(2);
-    prober.answered(0, Instant::ZERO);
+    let size = SPAN.least;
+    prober.answered(0, Instant::ZERO, size);
     let Ask::Send(packet) = prober.poll(Instant::ZERO) else { panic!("the first is due at once") };
-    prober.sent(packet.id, Instant::ZERO + us(50));
-    prober.answered(packet.id, Instant::ZERO + us(49));
-    prober.answered(7, Instant::ZERO + us(60));
+    prober.sent(packet.id, Instant::ZERO + us(50), size);
+    prober.answered(packet.id, Instant::ZERO + us(49), size);
+    prober.answered(7, Instant::ZERO + us(60), size);
     assert_eq!(prober.counters().unknown, 3);
-    prober.answered(packet.id, Instant::ZERO + us(80));
-    prober.answered(packet.id, Instant::ZERO + us(81));
+    prober.answered(packet.id, Instant::ZERO + us(80), size);
+    prober.answered(packet.id, Instant::ZERO + us(81), size);
     assert_eq!((prober.counters().answered, prober.counters().doubled), (1, 1));
     prober.poll(Instant::ZERO + us(90));
     let single = prober.observations()[0].single();
@@ -154,6 +162,44 @@ fn a_device_without_jitter_is_found_exactly() {
     near(costs.both_octets.unwrap(), 50);
     near(costs.fixed.unwrap(), 318_000);
     assert_eq!(costs.request_octet, Err(Unidentified::SizesFixed));
+}
+
+/// Oracle: the device's own line over the octets that it sends in truth: half of what was planned
+/// above the smallest frame, and of requests that the protocol cannot make as large.
+#[test]
+fn slopes_rest_on_the_sizes_that_came() {
+    let half = |size: Bytes| Bytes::new(u64::midpoint(size.get(), 64));
+    let device = |own: Packet| on_line(Packet { answer: own.answer.map(half), ..own });
+    let (prober, ..) = run_with(quiet(270), device, |own| half(own.answer.unwrap()));
+    let costs = Costs::estimate(prober.observations(), &Path::default());
+    near(costs.request_octet.unwrap(), 56);
+    near(costs.answer_octet.unwrap(), 26);
+    near(costs.fixed.unwrap(), 320_000);
+    let sizes = prober.observations()[0].sizes();
+    let planned = prober.observations()[0].volley.sizes;
+    assert_eq!((sizes.request, sizes.answer), (planned.request, half(planned.answer)));
+}
+
+/// Oracle: by hand: the latest name not above the last with these lower bits.
+#[test]
+fn names_are_found_by_their_lower_bits() {
+    let mut prober = Prober::load(FREE, Pace::default(), 1, Instant::ZERO);
+    assert_eq!(prober.named(0, 0xFF), None);
+    let mut now = Instant::ZERO;
+    while prober.counters().sent < 300 {
+        match prober.poll(now) {
+            Ask::Send(packet) => prober.answered(packet.id, now, SPAN.least),
+            Ask::Wait(until) => now = until,
+            Ask::Done(end) => panic!("{end:?}"),
+        }
+    }
+    // The last is 299, 0x12B.
+    assert_eq!(prober.named(0x2B, 0xFF), Some(299));
+    assert_eq!(prober.named(0x2C, 0xFF), Some(0x2C));
+    assert_eq!(prober.named(0x00, 0xFF), Some(0x100));
+    assert_eq!(prober.named(299, u32::MAX), Some(299));
+    assert_eq!(prober.named(300, u32::MAX), None);
+    assert_eq!(prober.named(0x100, 0xFF), None);
 }
 
 /// Oracle: the rules. Bursts double, with five seconds behind each; the device loses none, so that

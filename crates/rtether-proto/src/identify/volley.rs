@@ -40,6 +40,8 @@ pub struct Sent {
     pub at: Instant,
     /// When its answer came; `None` for silent packets and lost requests.
     pub answered: Option<Instant>,
+    /// Sizes of both frames as they were; until there is an answer, the planned size.
+    pub sizes: Exchange,
 }
 
 /// What became of a volley. Only what was measured is in it, nothing that was planned.
@@ -66,9 +68,15 @@ impl Observation {
     /// lost.
     pub fn single(&self) -> Option<(Instant, Instant)> {
         match self.packets[..] {
-            [Sent { at, answered }] => Some((at, answered?)),
+            [Sent { at, answered, .. }] => Some((at, answered?)),
             _ => None,
         }
+    }
+
+    /// Returns the sizes of its first request and of the answer as they were; those planned if it
+    /// has none.
+    pub fn sizes(&self) -> Exchange {
+        self.requests().first().map_or(self.volley.sizes, |sent| sent.sizes)
     }
 
     /// Returns the time from the first packet to the last answer; `None` if a request is lost.

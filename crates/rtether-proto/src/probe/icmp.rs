@@ -23,11 +23,21 @@ pub struct Echo {
 /// Writes an echo request; the data behind the header are kept. Returns `false` if there is no room
 /// for the header.
 pub fn write_request(message: &mut [u8], echo: Echo) -> bool {
+    write(message, REQUEST, echo)
+}
+
+/// Writes a reply to no request, which costs its receiver time and is not answered; as
+/// [`write_request`] otherwise.
+pub fn write_silent(message: &mut [u8], echo: Echo) -> bool {
+    write(message, REPLY, echo)
+}
+
+fn write(message: &mut [u8], kind: u8, echo: Echo) -> bool {
     let Some(head) = message.first_chunk_mut::<HEADER>() else {
         return false;
     };
     *head = [0; HEADER];
-    head[0] = REQUEST;
+    head[0] = kind;
     head[4..6].copy_from_slice(&echo.identifier.to_be_bytes());
     head[6..].copy_from_slice(&echo.sequence.to_be_bytes());
     let sum = checksum(message);

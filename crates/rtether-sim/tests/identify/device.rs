@@ -206,7 +206,7 @@ impl Bench {
                             self.asked.insert(packet.id, (answer, packet.high));
                         }
                         self.send(self.prober, now, packet.id, packet.request, packet.high);
-                        prober.sent(packet.id, now);
+                        prober.sent(packet.id, now, packet.request);
                         free = now + occupancy(packet.request, rate);
                         continue;
                     }
@@ -220,7 +220,7 @@ impl Bench {
             while self.events.first().is_some_and(|(at, _)| *at <= now) {
                 let Some((at, event)) = self.events.pop_first() else { break };
                 match event {
-                    Event::Arrives(id) => prober.answered(id, at),
+                    Event::Arrives(id) => prober.answered(id, at, self.asked[&id].0),
                     Event::Leaves(id) => {
                         let (answer, high) = self.asked[&id];
                         self.send(self.device, at, id, answer, high);

@@ -1,12 +1,12 @@
 //! Requests that only read, and their answers, in the protocols that devices speak.
 //!
-//! A host asks for what the prober wants in one of three protocols: [`modbus`] over TCP, [`snmp`]
-//! over UDP, [`enip`] over both. ICMP echo is in [`crate::probe::icmp`].
+//! A host asks for what the prober wants in a [`Dialect`]: [`modbus`] over TCP, [`snmp`] over UDP,
+//! [`enip`] over both, ICMP echo, rtether's own echo, datagrams and connections to closed ports.
 //!
-//! 1. A function builds the request of a packet; as its token it carries the lower bits of the
-//!    prober's name for the packet, those in the protocol's `TOKEN`.
+//! 1. [`Dialect::request`] builds the request of a packet; as its token it carries the lower bits of
+//!    the prober's name for the packet, those in the protocol's `TOKEN`.
 //! 2. Over TCP, a [`Splitter`] cuts what comes back into messages.
-//! 3. `answer` reads a message: its token, its octets and its [`Outcome`].
+//! 3. [`Dialect::read`] reads a message: its token, the octets of its frame and its [`Outcome`].
 //!
 //! [`Carrier`] turns octets of messages into those of frames. A protocol whose sizes can be chosen
 //! says which choice comes nearest to a frame, and what that is in truth.
@@ -18,6 +18,7 @@
 mod answer;
 mod carrier;
 mod cursor;
+mod dialect;
 pub mod enip;
 pub mod modbus;
 pub mod snmp;
@@ -25,6 +26,7 @@ mod splitter;
 
 pub use answer::{Answer, Malformed, Outcome, TEXT_MAX};
 pub use carrier::Carrier;
+pub use dialect::{Dialect, Ended, Heard, Request};
 pub use splitter::{Framing, Splitter};
 
 #[cfg(test)]
