@@ -13,6 +13,9 @@
 //! its sink generate traffic, `calibrate` measures the cost of the stack, `host` finds out what
 //! this machine is and can do.
 //!
+//! `identify` hosts the prober of devices: `datagrams`, `icmp`, `connects` and `stream` carry its
+//! messages, `interview` asks.
+//!
 //! `station` plays an end station of a scenario, `emulator` runs `rtether_sim::emulation` in real
 //! time (`tap` receives with stamps and tags and sends, `store` keeps the octets, `timing` records
 //! departure errors, `report` compares the run with the replay of its arrivals), `shim` puts the
@@ -59,6 +62,7 @@ pub mod emulator;
 pub mod filter;
 mod fit;
 pub mod host;
+pub mod identify;
 mod informant;
 mod leaving;
 pub mod link;

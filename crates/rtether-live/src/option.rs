@@ -50,6 +50,28 @@ pub(crate) fn drops(socket: &impl AsFd) -> io::Result<u32> {
     if result == 0 { Ok(numbers[DROPS]) } else { Err(io::Error::last_os_error()) }
 }
 
+/// Returns whether segments of a connection carry timestamps (RFC 7323); `false` if the kernel does
+/// not say.
+pub(crate) fn has_timestamps(socket: &impl AsFd) -> bool {
+    /// Octet of `tcp_info` with the options, and the bit of timestamps (`linux/tcp.h`).
+    const OPTIONS: usize = 5;
+    const TIMESTAMPS: u8 = 1;
+    let mut info = [0_u8; 8];
+    let mut length = libc::socklen_t::try_from(info.len()).unwrap_or(0);
+    // SAFETY: the descriptor is open while it is borrowed; pointer and length are those of a live
+    // array, which the kernel fills as far as it can.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            info.as_mut_ptr().cast(),
+            &raw mut length,
+        )
+    };
+    result == 0 && info[OPTIONS] & TIMESTAMPS != 0
+}
+
 /// Makes a device also receive frames for other stations while the packet socket is open.
 pub(crate) fn promiscuous(socket: &impl AsFd, device: i32) -> io::Result<()> {
     membership(socket, device, libc::PACKET_MR_PROMISC, None)
