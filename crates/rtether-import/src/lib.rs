@@ -72,7 +72,7 @@ mod ways;
 
 pub use again::{Before, stamp};
 pub use cabling::Cabling;
-pub use capture::{Learner, Lesson, Sight, Source, StreamKey};
+pub use capture::{IpPacket, Learner, Lesson, Sight, Source, StreamKey, ip_packets};
 pub use columns::{Column, Columns};
 pub use error::ImportError;
 pub use options::{Class, Frequency, Options};

@@ -4,7 +4,7 @@
 //! together, with its times (`times`, and `grid` for a period); `ways` finds frames that were seen at
 //! several points; `profinet` and `enip` read what
 //! connections state, `flows` makes flows of all that, `label` names them, `network` and `stations` say where they run,
-//! `draft` drafts the plant.
+//! `draft` drafts the plant; `packets_of_ip` hands out packets for what looks at conversations.
 //! Packets are read once and none is kept: memory grows with the number of streams only.
 
 mod copies;
@@ -18,6 +18,7 @@ mod link;
 mod look;
 mod network;
 mod packets;
+mod packets_of_ip;
 mod profinet;
 mod stations;
 mod streams;
@@ -49,6 +50,7 @@ use crate::text::plain;
 
 pub use look::{Learner, Lesson, Sight, StreamKey};
 pub(crate) use packets::is_capture;
+pub use packets_of_ip::{IpPacket, ip_packets};
 
 /// Longest span in nanoseconds that a duration can say.
 const LONGEST: i64 = i64::MAX / 1_000;

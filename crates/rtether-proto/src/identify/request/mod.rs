@@ -21,12 +21,14 @@ mod cursor;
 mod dialect;
 pub mod enip;
 pub mod modbus;
+mod side;
 pub mod snmp;
 mod splitter;
 
 pub use answer::{Answer, Malformed, Outcome, TEXT_MAX};
 pub use carrier::Carrier;
 pub use dialect::{Dialect, Ended, Heard, Request};
+pub use side::{Conversation, Side};
 pub use splitter::{Framing, Splitter};
 
 #[cfg(test)]

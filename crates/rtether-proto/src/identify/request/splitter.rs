@@ -25,7 +25,7 @@ impl Framing {
     }
 
     /// Returns the octets of the message that begins so; `None` if that is not known yet.
-    fn octets(self, held: &[u8]) -> Option<usize> {
+    pub fn octets(self, held: &[u8]) -> Option<usize> {
         match (self, held) {
             (Self::Modbus, [_, _, _, _, high, low, ..]) => {
                 Some(6 + usize::from(u16::from_be_bytes([*high, *low])))
