@@ -90,6 +90,8 @@ const TOOLS: &[Tool] = &[
     Tool::named(&["ssh-keygen"], &["openssh-client"], "to make keys for hosts of tests"),
     Tool::named(&["sshd"], &["openssh-server"], "to reach hosts that tests make on this machine"),
     Tool::named(&["systemd-analyze"], &["systemd"], "to check the unit of the shim"),
+    Tool::named(&["snmpd"], &["snmpd"], "to be identified as a device, as root"),
+    Tool::named(&["tcpdump"], &["tcpdump"], "to see what is sent, as root"),
     Tool::named(&["kill"], &["procps"], "to send signals to programs"),
     Tool::named(&["sysctl"], &["procps"], "to set up hosts of tests"),
 ];

@@ -138,8 +138,12 @@ const LONG: &[Long] = &[
     },
     Long {
         name: "long-identify",
-        purpose: "devices identified from outside: 200 simulated ones with hidden parameters",
-        tests: &["rtether-sim it::identify::"],
+        purpose: "devices identified from outside: 200 simulated ones and 8 played by the emulator, with hidden parameters; servers, and what is sent",
+        tests: &[
+            "rtether-sim it::identify::",
+            "rtether-live it::identify::",
+            "rtether-cli live::identify::",
+        ],
     },
     Long {
         name: "long-bounds",

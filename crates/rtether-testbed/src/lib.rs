@@ -3,7 +3,7 @@
 //! # Modules
 //!
 //! Everything measured on a Linux host, above the drivers of `rtether-live`: `ping` and `echo` with
-//! the statistics of `rtether::meter`, `load`, `calibrate`, `doctor`, `topics`, `idl` and `msg`
+//! the statistics of `rtether::meter`, `load`, `calibrate`, `doctor`, `identify` (what a device costs), `topics`, `idl` and `msg`
 //! (publish and subscribe with types from files of either kind, or as their participants describe
 //! them; `topics::ros` shows a domain by the names of ROS 2, `topics::threaded` is a participant
 //! with a thread of its own, for Python), `watch` (`rtether::watch` at a device), `testbed` (a
@@ -16,6 +16,7 @@ pub mod calibrate;
 pub mod doctor;
 pub mod documents;
 mod echo;
+pub mod identify;
 pub mod idl;
 pub mod load;
 mod loopback;

@@ -70,6 +70,7 @@ pages! {
     failures: "docs/guides/failures.md",
     pipeline: "docs/guides/pipeline.md",
     host: "docs/guides/host.md",
+    identify: "docs/guides/identify.md",
     import: "docs/guides/import.md",
     import_scl: "docs/guides/import-scl.md",
     import_lists: "docs/guides/import-lists.md",

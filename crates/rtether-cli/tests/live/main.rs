@@ -9,6 +9,7 @@ mod awake;
 mod calibrate;
 mod doctor;
 mod hosts;
+mod identify;
 mod linger;
 mod load;
 mod ping;

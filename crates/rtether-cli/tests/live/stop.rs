@@ -197,6 +197,7 @@ const TALKING: &[&str] = &[
     "load --sink 127.0.0.1:0",
     "load 127.0.0.1 --for 60s",
     "calibrate -n 1000000",
+    "identify 127.0.0.1",
     "live small.yaml --for 60s --priority 0",
     "live small.yaml --for 60s --priority 0 --backend emulated",
     "check small.yaml --for 30s --live",

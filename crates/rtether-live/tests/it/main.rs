@@ -12,6 +12,7 @@ mod connections;
 mod emulator;
 mod faults;
 mod frames;
+mod identify;
 mod journal;
 mod meter;
 mod portable;

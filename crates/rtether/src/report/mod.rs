@@ -22,6 +22,8 @@ pub mod verdicts;
 mod worst;
 
 pub use checked::{Checked, Group, Judged, Note, Stream};
-pub use rtether_report::{bars, chart, document, format, markup, page, table, text, topology};
+pub use rtether_report::{
+    bars, chart, document, format, markup, number, page, table, text, topology,
+};
 pub use verdicts::Verdicts;
 pub use worst::{worst, worst_with};

@@ -8,6 +8,7 @@ mod confine;
 mod doctor;
 mod domain;
 mod echo;
+mod identify;
 mod live;
 mod load;
 mod manager;
@@ -61,6 +62,8 @@ pub(crate) enum HostVerb {
     Load(Deferred<load::LoadArgs>),
     /// Measure the cost of this host's network stack, for scenarios
     Calibrate(Deferred<calibrate::CalibrateArgs>),
+    /// Measure what a device costs, by requests that only read
+    Identify(Deferred<identify::IdentifyArgs>),
     /// Check whether this host is fit for measurements, with remedies
     Doctor(Deferred<doctor::DoctorArgs>),
     /// Put queues, tags and smoother between the stack and a device
@@ -85,6 +88,7 @@ impl HostVerb {
             Self::LiveAgent => agent::run(),
             Self::Load(arguments) => load::run(arguments),
             Self::Calibrate(arguments) => calibrate::run(arguments),
+            Self::Identify(arguments) => identify::run(arguments),
             Self::Doctor(arguments) => doctor::run(arguments),
             Self::Shim(arguments) => shim::run(arguments),
         }
