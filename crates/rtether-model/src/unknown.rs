@@ -19,6 +19,8 @@ pub enum CostName {
     Receive,
     /// Of sending and receiving together: a sum whose split is not known.
     Both,
+    /// By how much that sum may be above its least; [`Self::Both`] is the most.
+    Sum,
     /// Of the network interface, each way.
     Interface,
     /// Of a packet that is not TCP.
@@ -39,11 +41,12 @@ pub enum CostName {
 
 impl CostName {
     /// Every name, in order.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Service,
         Self::Send,
         Self::Receive,
         Self::Both,
+        Self::Sum,
         Self::Interface,
         Self::Datagram,
         Self::Segment,
@@ -61,6 +64,7 @@ impl CostName {
             Self::Send => "send",
             Self::Receive => "receive",
             Self::Both => "both",
+            Self::Sum => "both.unknown",
             Self::Interface => "interface",
             Self::Datagram => "datagram",
             Self::Segment => "segment",

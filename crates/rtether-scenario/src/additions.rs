@@ -5,6 +5,7 @@
 //! applies and points into the text.
 
 use super::codes::{self, Severity};
+use super::device::Place;
 use super::diagnostic::{Diagnostic, Sink, Source, Span};
 use super::lower_all;
 use super::plan::Scenario;
@@ -47,13 +48,14 @@ pub(super) fn apply(root: &mut Value, source: u32, text: &Source, sink: &mut Sin
 pub(super) fn without(
     mut file: Value,
     sources: &[Source],
+    places: &[Place],
     source_name: &str,
 ) -> Result<Scenario, Vec<Diagnostic>> {
     if let Data::Map(entries) = &mut file.data {
         entries.retain(|entry| entry.key != "accept");
     }
     let mut reader = Reader::new(Sink::default(), sources);
-    let lowered = lower_all(&mut reader, &file, source_name);
+    let lowered = lower_all(&mut reader, &file, places, source_name);
     let is_mistake = |own: &Diagnostic| {
         own.severity == Severity::Error && own.code != codes::NOTHING_TO_RUN.name
     };

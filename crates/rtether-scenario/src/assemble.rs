@@ -1,26 +1,39 @@
-//! What the texts of a scenario say together: included files, what is generated, and all changes.
+//! What the texts of a scenario say together: included files, profiles of devices, what is generated, and
+//! all changes.
 
 use super::change::Override;
 use super::diagnostic::{Sink, Source};
 use super::generate;
 use super::include::{self, Loader};
 use super::overrides::Change;
+use super::taken::Taken;
 use super::tree::Value;
+
+/// How far a tree has come.
+pub(super) struct Assembled<'r> {
+    /// Whether everything was generated.
+    pub(super) is_generated: bool,
+    /// The profiles that stacks come from.
+    pub(super) taken: Taken<'r>,
+}
 
 /// Keys that a generator reads.
 const READ_BY_GENERATORS: [&str; 2] = ["generate", "run"];
 
 /// Adds to a tree what its file includes and generates, and makes the changes of all files, then those
 /// of options. The text of an option is the source of its number, the first is 1; those of included
-/// files are added to `sources`. Returns whether everything was generated.
-pub(super) fn assemble(
+/// files are added to `sources`.
+pub(super) fn assemble<'r>(
     root: &mut Value,
-    read: &Loader<'_>,
+    read: &'r Loader<'r>,
     sources: &mut Vec<Source>,
     options: &[Override],
     sink: &mut Sink,
-) -> bool {
+) -> Assembled<'r> {
     let mut changes = include::merge(root, read, sources, sink);
+    // Ahead of the changes: these may be of what a profile says.
+    let mut taken = Taken::new(read, root);
+    taken.stacks(root, sources, sink);
     let numbered = (1..).zip(options);
     changes.extend(numbered.filter_map(|(source, option)| Change::read(option, source, sink)));
     // All other changes may be of what is generated, and come behind it.
@@ -40,5 +53,9 @@ pub(super) fn assemble(
             sink.push(*wrong);
         }
     }
-    is_generated
+    // Behind them: a change may name a profile.
+    taken.stacks(root, sources, sink);
+    taken.replies(root, sink);
+    taken.assume(root);
+    Assembled { is_generated, taken }
 }

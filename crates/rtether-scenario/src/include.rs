@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Sink, Source, Span, quote};
 use crate::help::Help;
-use crate::keys::table::SCENARIO;
+use crate::keys::table::{PROFILE, SCENARIO};
 use crate::overrides::Change;
 use crate::suggest;
 use crate::tree::{self, Data, Entry, MAX_FILE_SIZE, MAX_VALUES, Value};
@@ -329,11 +329,11 @@ fn extend(entries: &mut Vec<Entry>, more: Vec<Entry>, sink: &mut Sink) {
     }
 }
 
-/// Returns whether a file begins with a key of scenarios, or with no key at all.
+/// Returns whether a file begins with a key of scenarios or profiles, or with no key at all.
 ///
-/// What does not is no part of a scenario but any file of the host that a stranger has named, of which
+/// What does not is no part of a scenario, but any file of the host that a stranger has named, of which
 /// messages must quote nothing.
-fn begins_as_part(text: &str) -> bool {
+pub(super) fn begins_as_part(text: &str) -> bool {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let is_left_out = |line: &&str| {
         let line = line.trim();
@@ -361,11 +361,11 @@ fn is_part(text: &str) -> bool {
     // Without a blank behind it, a colon is a part of a word.
     let is_key = value.is_empty() || value.starts_with(char::is_whitespace) || key != written;
     let is_own = key.starts_with("x-") && !key.contains(char::is_whitespace);
-    is_key && (is_own || SCENARIO.find(key).is_some())
+    is_key && (is_own || SCENARIO.find(key).is_some() || PROFILE.find(key).is_some())
 }
 
 /// Returns a path that stands in a file as seen from where that file's own path begins.
-fn resolve(base: &str, path: &str) -> Result<String, &'static str> {
+pub(super) fn resolve(base: &str, path: &str) -> Result<String, &'static str> {
     let is_absolute = |path: &str| {
         let drive = path.get(1..2) == Some(":");
         path.starts_with(['/', '\\']) || drive
@@ -400,7 +400,7 @@ mod tests {
     /// Who adds a key that names a file has it read by the rules of `include`, and adds it here.
     /// Oracle: the examples of the table, of which files have an ending.
     #[test]
-    fn one_key_names_files() {
+    fn two_keys_name_files() {
         let of_files = |key: &&crate::keys::Key| {
             let mut words = key.example.split(['[', ']', '{', '}', ',', ' ', '"']);
             words.any(|word| [".yaml", ".json", ".csv"].iter().any(|end| word.ends_with(end)))
@@ -408,7 +408,7 @@ mod tests {
         let sections = SECTIONS.iter().chain(SHIM_SECTIONS);
         let keys = sections.flat_map(|section| section.keys).filter(of_files);
         let names: Vec<&str> = keys.map(|key| key.name).collect();
-        assert_eq!(names, ["include"]);
+        assert_eq!(names, ["include", "stack"]);
     }
 
     /// Oracle: YAML 1.2.2 for where a key ends; files of hosts that people have asked for.

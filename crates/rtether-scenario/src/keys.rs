@@ -84,7 +84,7 @@ impl Section {
 
     /// Returns whether this is the top-level section of a file.
     pub(super) fn is_file(&self) -> bool {
-        ["scenario", "shim"].contains(&self.name)
+        ["scenario", "shim", "profile"].contains(&self.name)
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = &'static str> + Clone {

@@ -14,7 +14,8 @@
 //! re-exports it as `rtether::scenario`.
 //!
 //! `tree` is YAML with places (`tree::short` reads maps on one line without the library), `include`
-//! adds the files that a scenario names, whose texts a loader of the caller gives, `overrides` and
+//! adds the files that a scenario names, whose texts a loader of the caller gives, `taken` puts the
+//! stacks of profiles in place, `overrides` and
 //! `additions` change it, `keys` is the table of all keys, from which `reader`, `schema` and
 //! `reference` take types, limits, words and descriptions; `lower` fills the model (what needs the
 //! whole plant, as the registration of VLANs, at its end), `generate` writes substations into the
@@ -36,6 +37,7 @@ mod assemble;
 mod change;
 mod check;
 pub mod codes;
+mod device;
 pub mod diagnostic;
 mod fix;
 mod generate;
@@ -47,6 +49,7 @@ mod mend;
 mod overrides;
 mod paths;
 pub mod plan;
+pub mod profile;
 pub mod profiles;
 mod reader;
 pub mod reference;
@@ -59,6 +62,7 @@ pub mod shim;
 mod slips;
 mod span;
 mod suggest;
+mod taken;
 pub mod template;
 mod tree;
 mod tried;
@@ -77,7 +81,7 @@ pub use plan::{
     About, Assumption, Assumptions, Cost, Design, Freedom, Limit, Loss, Priced, Requirement,
     RunPlan, Scenario, Stage, Statistic, Sum,
 };
-pub use schema::{schema, shim_schema};
+pub use schema::{profile_schema, schema, shim_schema};
 pub use suggest::nearest_name;
 pub use tree::MAX_FILE_SIZE;
 pub use written::{Written, scalar};
@@ -86,6 +90,7 @@ use diagnostic::Sink;
 use lower::Plant;
 use reader::Reader;
 pub use rtether_model::flow::FlowId;
+use taken::Taken;
 pub use tree::{Data, Value};
 
 /// Parses YAML, of which JSON is a subset, into a tree whose nodes know their places.
@@ -291,9 +296,11 @@ fn load_once(
     let first_included = sources.len();
     let mut sink = Sink::default();
     let root = tree::parse(0, text, &mut sink);
+    let mut taken = Taken::new(read, &Value { span: Span::default(), data: Data::Null });
     let mut is_generated = true;
     let root = root.map(|mut root| {
-        is_generated = assemble::assemble(&mut root, read, &mut sources, overrides, &mut sink);
+        let done = assemble::assemble(&mut root, read, &mut sources, overrides, &mut sink);
+        (is_generated, taken) = (done.is_generated, done.taken);
         root
     });
     let file = root.clone().filter(|_| !flows.is_empty());
@@ -301,11 +308,13 @@ fn load_once(
         for (source, text) in (1..).zip(&sources[1..first_included]).skip(overrides.len()) {
             additions::apply(&mut root, source, text, &mut sink);
         }
+        taken.replies(&mut root, &mut sink);
         root
     });
     let mut reader = Reader::new(sink, &sources);
     reader.names_are_missing = !is_generated;
-    let lowered = root.and_then(|root| lower_all(&mut reader, &root, source_name));
+    let identified = taken.places();
+    let lowered = root.and_then(|root| lower_all(&mut reader, &root, &identified, source_name));
     let errors = reader.sink.errors();
     let stage = match lowered {
         None => ReadingStage::Text,
@@ -321,7 +330,7 @@ fn load_once(
     let mut without_added = None;
     // Mistakes of the whole are likely those of the file as well.
     if let (Some(file), Some(_)) = (file, &scenario) {
-        match additions::without(file, &sources, source_name) {
+        match additions::without(file, &sources, &identified, source_name) {
             Ok(alone) => without_added = Some(alone),
             Err(mistakes) => {
                 diagnostics.extend(mistakes);
@@ -335,6 +344,7 @@ fn load_once(
 fn lower_all(
     reader: &mut Reader<'_>,
     root: &Value,
+    places: &[device::Place],
     source_name: &str,
 ) -> Option<(Scenario, DeclarationSpans)> {
     let start = Span { end: root.span.start, ..root.span };
@@ -376,7 +386,7 @@ fn lower_all(
     if plant_is_whole {
         check::check(reader, &plant, overload);
     }
-    let assumptions = lower::assumed(reader, &top, root, &plant);
+    let assumptions = lower::assumed(reader, &top, (root, places), &plant);
     let design = lower::design(reader, &top, root, &plant);
     plant.shrink();
     let places = DeclarationSpans {

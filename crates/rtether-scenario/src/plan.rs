@@ -100,8 +100,21 @@ pub struct Assumptions {
     pub held: Vec<Assumption>,
     /// Paths of those that have ended, since the value was written.
     pub ended: Vec<String>,
+    /// Stacks that come from the profiles of devices, by path.
+    pub identified: Vec<Identified>,
     /// Whether nothing judged may rest on one, as `--strict` asks; no key of the file.
     pub is_strict: bool,
+}
+
+/// A stack that comes from the profile of a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identified {
+    /// Where it stands, for example `nodes.plc.stack`.
+    pub path: String,
+    /// The profile.
+    pub file: String,
+    /// The nodes that have it.
+    pub about: About,
 }
 
 /// A value that is assumed.
@@ -123,6 +136,7 @@ impl Assumption {
         let section = self.path.split(['.', '[']).next().unwrap_or("");
         match section {
             "stacks" => "stack",
+            "nodes" if self.path.ends_with(".stack") => "stack",
             "nodes" => "node",
             "links" => "link",
             _ => self.path.rsplit('.').next().unwrap_or(""),

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::codes;
-use super::keys::table::{SECTIONS, SHIM_SECTIONS};
+use super::keys::table::{PROFILE_SECTIONS, SECTIONS, SHIM_SECTIONS};
 use super::keys::{Key, Kind, Presence, Section};
 use super::units::Quantity;
 use crate::profiles::{PROFILES, Profile};
@@ -63,6 +63,23 @@ pub fn shim_keys() -> String {
          [diagnostics](diagnostics.md) explains every message.\n",
     );
     sections(&mut out, SHIM_SECTIONS);
+    out
+}
+
+/// Returns the page of all keys of a profile, in Markdown.
+pub fn profile_keys() -> String {
+    let mut out = String::from(
+        "# Profile reference\n\n\
+         <!-- Made from the table of keys in `crates/rtether-scenario/src/keys/`; \
+         the tests `profile` of `rtether-scenario` renew it with `RTETHER_BLESS=1`. -->\n\n\
+         The profile of a device is a YAML file with the [units](scenario.md#units) of scenarios.\n\
+         The [guide](../guides/profiles.md) shows how it is used, \
+         [diagnostics](diagnostics.md) explains every message.\n",
+    );
+    // What scenarios share is described with their keys.
+    let own =
+        PROFILE_SECTIONS.iter().copied().filter(|own| !SECTIONS.iter().any(|s| s.name == own.name));
+    sections(&mut out, &own.collect::<Vec<_>>());
     out
 }
 

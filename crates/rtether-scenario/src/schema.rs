@@ -5,7 +5,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::keys::table::{SCENARIO, SECTIONS, SHIM, SHIM_SECTIONS, STATISTIC};
+use super::keys::table::{
+    PROFILE, PROFILE_SECTIONS, SCENARIO, SECTIONS, SHIM, SHIM_SECTIONS, STATISTIC,
+};
 use super::keys::{Key, Kind, Presence, Section, Texts};
 use super::units::Quantity;
 
@@ -32,6 +34,11 @@ pub fn schema() -> Value {
 /// Returns the schema of shim configurations.
 pub fn shim_schema() -> Value {
     schema_of(&SHIM, SHIM_SECTIONS, "rtether shim")
+}
+
+/// Returns the schema of profiles of devices.
+pub fn profile_schema() -> Value {
+    schema_of(&PROFILE, PROFILE_SECTIONS, "rtether profile")
 }
 
 fn schema_of(top: &Section, sections: &[&Section], title: &str) -> Value {

@@ -81,13 +81,20 @@ impl Written {
 
     /// Returns what all files hold, after their own changes and these, and their texts.
     pub(super) fn assembled(&self, changes: &[Override]) -> Option<(Value, Vec<Source>)> {
+        let (root, sources, _) = self.assembled_of(changes)?;
+        Some((root, sources))
+    }
+
+    /// Returns the same, and the numbers of the texts that are profiles.
+    fn assembled_of(&self, changes: &[Override]) -> Option<(Value, Vec<Source>, Vec<u32>)> {
         let (name, text) = (self.name.clone(), self.text.clone());
         let mut sources = vec![Source { name, text }];
         let mut sink = Sink::default();
         let mut root = tree::parse(0, &self.text, &mut sink)?;
         let read = |path: &str| self.read(path);
-        assemble(&mut root, &read, &mut sources, changes, &mut sink);
-        Some((root, sources))
+        let taken = assemble(&mut root, &read, &mut sources, changes, &mut sink).taken;
+        let profiles = taken.places().into_iter().map(|place| place.source).collect();
+        Some((root, sources, profiles))
     }
 
     /// Returns what the scenario says with all that is included, generated and changed; `None` if the
@@ -129,20 +136,27 @@ impl Written {
     }
 
     /// Returns the file and the line where a change is to be written: that of the value that it
-    /// replaces, or of what it adds a value to. Lines count from 1.
+    /// replaces, or of what it adds a value to. Lines count from 1. `None` for a value of a profile, which
+    /// stays as it was measured.
     pub fn place(&self, change: &Override) -> Option<(String, usize)> {
-        let (root, sources) = self.assembled(&[])?;
+        let (root, sources, profiles) = self.assembled_of(&[])?;
         let span = overrides::place(&root, &change.path);
+        if profiles.contains(&span.source) {
+            return None;
+        }
         let source = sources.into_iter().nth(span.source as usize)?;
         let (line, _) = position(&source.text, span.start);
         Some((source.name, line))
     }
 
     /// Returns the edit of a file that makes a change; `None` if no edit of one place does, or if what
-    /// comes of it is not read as the same scenario.
+    /// comes of it is not read as the same scenario. A profile stays as it was measured.
     pub fn edit(&self, change: &Override) -> Option<Replacement> {
-        let (root, sources) = self.assembled(&[])?;
+        let (root, sources, profiles) = self.assembled_of(&[])?;
         let (span, new) = set::edit(&root, &sources, change)?;
+        if profiles.contains(&span.source) {
+            return None;
+        }
         let edit = Edit { span, new, is_certain: false, is_tried: true };
         let place = Replacement::of(&edit, &sources);
         let edited = self.replaced(&place)?;

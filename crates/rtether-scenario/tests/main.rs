@@ -13,6 +13,7 @@ mod include;
 mod included;
 mod messages;
 mod model;
+mod profile;
 mod robustness;
 mod shim;
 mod stations;

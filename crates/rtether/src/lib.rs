@@ -27,7 +27,7 @@
 //! may change, `trial` bounds one design, `search` climbs, `prune` takes edits back that nothing
 //! needs, `obstacle` has conditions that no design in the space meets; `explain` looks for flows and
 //! costs that prevent a deadline, which `burden` takes away), `dice` (random numbers of searches),
-//! `discovery` (what discovery over RTPS takes on each link), `documents` (each kind of JSON with its schema), `export` (the plant for other tools,
+//! `profile` (devices as they were identified), `discovery` (what discovery over RTPS takes on each link), `documents` (each kind of JSON with its schema), `export` (the plant for other tools,
 //! or why they cannot express it), `words` (of verdicts, and what each stands for), `verdict`,
 //! `place`, `domain` and `timeline` (what reports show of a plant and of a packet), `report` (a
 //! `Checked` in each format: `verdicts`, `csv`, `json`, `html`; `gate` has the forms that servers
@@ -71,6 +71,7 @@ mod load;
 pub mod measured;
 pub mod meter;
 pub mod place;
+pub mod profile;
 pub mod report;
 mod rules;
 pub mod run;

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::{EndStation, Network, NodeId, NodeKind, Stack, Switch};
 use crate::quantity::Duration;
-use crate::unknown::{CostName, Unknown};
+use crate::unknown::{CostName, Unknown, stated};
 
 /// An unknown cost, with its place and its ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ impl EndStation {
             Name::TaskMessage => self.tasks.as_mut().map(|own| &mut own.message),
             Name::TaskSegment => self.tasks.as_mut().map(|own| &mut own.segment),
             // A sum is no cost of one direction.
-            Name::Both | Name::Latency | Name::Router => None,
+            Name::Both | Name::Sum | Name::Latency | Name::Router => None,
             Name::Service
             | Name::Send
             | Name::Receive
@@ -49,15 +49,25 @@ impl EndStation {
     }
 
     /// Decides its unknown costs: `decide` gets the name and the most that may be added. Of a sum
-    /// whose split is not known it decides the part of receiving; the rest is that of sending.
+    /// whose split is not known it decides the part of receiving; the rest is that of sending. If the
+    /// sum itself is not known, it decides by how much that is above its least, and both parts shrink
+    /// alike.
     pub fn decide(&mut self, mut decide: impl FnMut(CostName, Duration) -> Duration) {
-        for Unknown { cost, more } in core::mem::take(&mut self.unknown) {
+        let unknown = core::mem::take(&mut self.unknown);
+        let range = stated(&unknown, CostName::Sum);
+        for Unknown { cost, more } in
+            unknown.iter().copied().filter(|own| own.cost != CostName::Sum)
+        {
             let added = decide(cost, more);
-            let is_sum = cost == CostName::Both;
-            self.add(if is_sum { CostName::Receive } else { cost }, added);
-            if is_sum {
-                self.add(CostName::Send, more - added);
+            if cost != CostName::Both {
+                self.add(cost, added);
+                continue;
             }
+            let above = if range > Duration::ZERO { decide(CostName::Sum, range) } else { range };
+            let sum = more - range + above;
+            let receive = part(added, sum, more);
+            self.add(CostName::Receive, receive);
+            self.add(CostName::Send, sum - receive);
         }
     }
 
@@ -79,6 +89,13 @@ impl EndStation {
             }
         }
     }
+}
+
+/// Returns what `added` of `whole` is of a smaller sum, rounded down.
+fn part(added: Duration, sum: Duration, whole: Duration) -> Duration {
+    let product = i128::from(added.as_ps()) * i128::from(sum.as_ps());
+    let part = product / i128::from(whole.as_ps().max(1));
+    Duration::from_ps(i64::try_from(part).expect("a part is at most the sum"))
 }
 
 impl Switch {
@@ -228,6 +245,15 @@ mod tests {
         let [send, receive] =
             [CostName::Send, CostName::Receive].map(|one| more(&station.unknown, one));
         assert_eq!((send, receive), (us(300), us(300)));
+        // The sum is 240 us to 300 us: both parts of it shrink alike.
+        station.unknown.push(Unknown { cost: CostName::Sum, more: us(60) });
+        for (above, receive, expected) in
+            [(0, 0, [260, 20]), (0, 300, [20, 260]), (60, 100, [220, 120]), (30, 150, [155, 155])]
+        {
+            let mut own = station.clone();
+            own.decide(|cost, _| us(if cost == CostName::Sum { above } else { receive }));
+            assert_eq!(costs(&own), expected.map(us));
+        }
         station.slow_down();
         assert_eq!(costs(&station), [320, 320].map(us));
     }

@@ -6,26 +6,28 @@ use rtether_model::flow::FlowId;
 use rtether_model::network::NodeId;
 
 use super::Plant;
+use crate::device::Place;
 use crate::diagnostic::quote;
 use crate::keys::table::ASSUMED;
 use crate::overrides;
-use crate::plan::{About, Assumption, Assumptions};
+use crate::plan::{About, Assumption, Assumptions, Identified};
 use crate::reader::{Fields, Reader};
 use crate::tree::{Data, Entry, Value};
 
-/// Reads `assumed:`; `root` is the scenario after all changes.
+/// Reads `assumed:`, and what is known from profiles; `root` is the scenario after all changes.
 pub(crate) fn assumed(
     reader: &mut Reader<'_>,
     top: &Fields<'_>,
-    root: &Value,
+    (root, places): (&Value, &[Place]),
     plant: &Plant,
 ) -> Assumptions {
     let mut found = Assumptions::default();
     let entries = reader.named(top, "assumed");
-    if entries.is_empty() {
+    if entries.is_empty() && places.is_empty() {
         return found;
     }
     let names = Names::new(root, plant);
+    found.identified = identified(&names, places);
     for entry in entries {
         let owner = format!("assumption {}", quote(&entry.key));
         let Some(fields) = reader.fields(&entry.value, &ASSUMED, owner, entry.key_span) else {
@@ -50,6 +52,28 @@ pub(crate) fn assumed(
         }
     }
     found
+}
+
+/// Returns the stacks that come from profiles, unless a change has replaced them.
+fn identified(names: &Names<'_>, places: &[Place]) -> Vec<Identified> {
+    let there = places
+        .iter()
+        .filter(|place| names.value(&place.path).is_some_and(|now| is_of(now, place.source)));
+    let found = there.map(|place| Identified {
+        path: place.path.clone(),
+        file: place.file.clone(),
+        about: names.about(&place.path),
+    });
+    found.collect()
+}
+
+/// Returns whether a value, or a part of it, is from a file.
+fn is_of(value: &Value, source: u32) -> bool {
+    value.span.source == source
+        || match &value.data {
+            Data::Map(entries) => entries.iter().any(|own| own.value.span.source == source),
+            Data::Null | Data::Scalar(_) | Data::List(_) => false,
+        }
 }
 
 /// Returns whether a value is still the one that was assumed, from the same file.

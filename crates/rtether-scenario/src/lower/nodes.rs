@@ -7,6 +7,7 @@ use super::offers::Offer;
 use super::stacks::{self, Declared, Station};
 use super::{Plant, Ruled, check_name};
 use crate::codes;
+use crate::device::is_file;
 use crate::diagnostic::{Diagnostic, Span, quote};
 use crate::help::Help;
 use crate::keys::table::{NODE, STACK};
@@ -127,6 +128,10 @@ fn by_name(
     }
     if let Some(profile) = profiles::find(name) {
         return Some(profile.station().into());
+    }
+    // Why there is none has been told where the file was to be read.
+    if is_file(name) {
+        return None;
     }
     let built_in = PROFILES.iter().map(|profile| profile.name);
     let known = declared.keys().map(String::as_str).chain(["zero"]);

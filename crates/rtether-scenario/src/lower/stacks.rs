@@ -13,6 +13,7 @@ use super::check_name;
 use super::jitter::{LONGEST, jitter};
 use super::layer::Parts;
 use crate::codes;
+use crate::device::is_file;
 use crate::diagnostic::{Diagnostic, Span, quote};
 use crate::keys::table::{ARP, ORDER, REDUNDANCY, SERVERS, STACK, STATION_SELECTION, TASKS};
 use crate::profiles;
@@ -81,6 +82,10 @@ pub(crate) fn zero() -> EndStation {
 /// Reads one stack.
 pub(super) fn stack(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Station> {
     let mut station = Station::from(zero());
+    if fields.has("stack") {
+        without_profile(reader, fields);
+        return None;
+    }
     let model = if fields.has("rate") || fields.has("service") {
         ip_rate(reader, fields, &mut station.model.unknown)
     } else if RTOS_KEYS.iter().any(|key| fields.has(key)) {
@@ -100,6 +105,19 @@ pub(super) fn stack(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Stat
     settings(reader, fields, &mut station);
     station.model.stack = model?;
     Some(station)
+}
+
+/// Reports that the profile of a stack is none, unless that was told where it was to be read.
+fn without_profile(reader: &mut Reader<'_>, fields: &Fields<'_>) {
+    if let Some(own) = reader.scalar(fields, "stack")
+        && !is_file(own.value)
+    {
+        let title = format!("{} is no profile", quote(own.value));
+        let label = "names of profiles end with `.yaml`, `.yml` or `.json`";
+        let wrong = Diagnostic::new(&codes::UNREAD_FILE, title, own.span, label);
+        reader
+            .report(wrong.help("of a node, `stack` may also name a declared or a built-in stack"));
+    }
 }
 
 /// Keys of a stack with a cost per direction.
@@ -332,8 +350,10 @@ fn linear(
         fields.has("both") || reader.require(fields, "send") & reader.require(fields, "receive");
     let send = direction(reader, fields, CostName::Send, unknown);
     let receive = direction(reader, fields, CostName::Receive, unknown);
-    if let Some(both) = reader.time_up_to(fields, "both", LONGEST, "of a single packet") {
-        note(unknown, CostName::Both, both);
+    if let Some([least, most]) = reader.ends_of_time(fields, "both", LONGEST, "of a single packet")
+    {
+        note(unknown, CostName::Both, most);
+        note(unknown, CostName::Sum, most - least);
     }
     let interface = cost(reader, fields, CostName::Interface, unknown);
     let servers = reader.meaning(fields, &SERVERS);

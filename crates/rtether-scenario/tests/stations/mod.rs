@@ -103,6 +103,9 @@ fn a_cost_that_is_not_known_has_two_ends() {
     let Stack::Linear(linear) = stack else { panic!("a linear stack, found {stack:?}") };
     assert_eq!((linear.receive.per_octet, linear.send), (Duration::from_ns(40), Cost::default()));
     assert_eq!(more, [(us(320), CostName::Both)]);
+    // The sum is not known, either: its most can be split, and may be above its least by the rest.
+    let (_, more) = of("both: { unknown: 300 us .. 320 us }");
+    assert_eq!(more, [(us(320), CostName::Both), (us(20), CostName::Sum)]);
     // What a node says counts instead of what its stack says.
     let own = node_with(&format!("s: {{ {tasks} }}"), "stack: s, tasks: { message: 3 us }");
     assert_eq!(own.unknown, []);

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rtether_bounds::Analysis;
 use rtether_model::network::{Cost, EndStation, Interval, Network, NodeId, NodeKind, Stack};
 use rtether_model::quantity::Duration;
-use rtether_model::unknown::CostName;
+use rtether_model::unknown::{CostName, stated};
 use rtether_report::number::Ns;
 use rtether_report::table::Table;
 use rtether_report::text::{plural, time};
@@ -363,6 +363,7 @@ const fn group(cost: CostName) -> Group {
         | CostName::Send
         | CostName::Receive
         | CostName::Both
+        | CostName::Sum
         | CostName::Interface
         | CostName::Datagram
         | CostName::Segment
@@ -395,7 +396,7 @@ fn settled(mut network: Network, chosen: impl Fn(NodeId, CostName) -> bool) -> N
     for (node, number) in network.nodes.iter_mut().zip(0..) {
         let id = NodeId(number);
         match &mut node.kind {
-            NodeKind::EndStation(station) => station.unknown.retain(|own| !chosen(id, own.cost)),
+            NodeKind::EndStation(station) => at_least(station, |cost| chosen(id, cost)),
             NodeKind::Switch(switch) => {
                 if chosen(id, CostName::Latency) {
                     switch.unknown_latency = Duration::ZERO;
@@ -410,6 +411,20 @@ fn settled(mut network: Network, chosen: impl Fn(NodeId, CostName) -> bool) -> N
         }
     }
     network
+}
+
+/// Takes chosen costs of a station at their lower ends; of a sum its split stays unknown.
+fn at_least(station: &mut EndStation, chosen: impl Fn(CostName) -> bool) {
+    let range = stated(&station.unknown, CostName::Sum);
+    for own in &mut station.unknown {
+        if own.cost == CostName::Both && chosen(CostName::Sum) {
+            own.more -= range;
+        }
+    }
+    station.unknown.retain(|own| {
+        let is_split = own.cost == CostName::Both && own.more > Duration::ZERO;
+        is_split || !chosen(own.cost)
+    });
 }
 
 /// Returns the kinds of some assumptions, by name.

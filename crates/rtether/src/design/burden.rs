@@ -159,8 +159,14 @@ pub(super) fn relieve(scenario: &mut Scenario, whole: &Scenario, burdens: &[Burd
 fn taken(kind: &mut NodeKind, name: CostName) -> Cost {
     match kind {
         NodeKind::EndStation(own) => {
+            // The most of a sum has in it what the sum may be above its least, and goes with it.
+            if name == CostName::Sum {
+                return Cost::default();
+            }
             let unknown = stated(&own.unknown, name);
-            own.unknown.retain(|other| other.cost != name);
+            let is_split = name == CostName::Both;
+            own.unknown
+                .retain(|other| other.cost != name && !(is_split && other.cost == CostName::Sum));
             let mut cost = match (&mut own.stack, name) {
                 (Stack::IpRate { service }, CostName::Service) => fixed(service),
                 (Stack::Linear(stack), CostName::Send) => take(&mut stack.send),

@@ -49,6 +49,11 @@ fn sum(dice: &mut Dice, station: &mut EndStation) {
         let most = dice.pick(&[1, 1_000, 20_000, 20_000, 100_000]);
         let more = Duration::from_ns(dice.time(1, most));
         station.unknown.push(Unknown { cost: CostName::Both, more });
+        // The sum itself may not be known, either.
+        if dice.chance(50) {
+            let range = Duration::from_ps(dice.time(1, more.as_ps()));
+            station.unknown.push(Unknown { cost: CostName::Sum, more: range });
+        }
     }
 }
 
@@ -57,7 +62,7 @@ fn apart(mut network: Network) -> Network {
     for node in &mut network.nodes {
         let NodeKind::EndStation(station) = &mut node.kind else { continue };
         let both = stated(&station.unknown, CostName::Both);
-        station.unknown.retain(|own| own.cost != CostName::Both);
+        station.unknown.retain(|own| ![CostName::Both, CostName::Sum].contains(&own.cost));
         if both == Duration::ZERO {
             continue;
         }

@@ -20,6 +20,13 @@ pub(crate) static STACK: Section = Section {
     description: "Cost of a protocol stack. Either one FIFO server for both directions that takes the same time for every packet (`rate` or `service`), or costs for each direction that may grow with the frame (`send` and `receive`, or their sum, `both`), or costs for each kind of packet, both ways, as the network task of a real-time operating system has them (`datagram`, `segment` and `acknowledgement`). The last eight keys are for nodes as well; what a node says counts instead of what its stack says.",
     keys: &[
         key(
+            "stack",
+            Kind::Text,
+            Optional,
+            "drive.yaml",
+            "Profile of a device, which gives what is not written here: a file, relative to this one, by the rules of `include`. At most 1000 profiles.",
+        ),
+        key(
             "rate",
             PACKET_RATE,
             Optional,
@@ -49,7 +56,7 @@ pub(crate) static STACK: Section = Section {
         ),
         key(
             "both",
-            TIME,
+            Kind::Any(&[TIME, Kind::One(&UNKNOWN)]),
             Optional,
             "320 us",
             "Sending and receiving together, where they cannot be told apart: `send` takes a part of it more and `receive` the rest. How it is split is one constant of each node, drawn once in a run; bounds hold for every split. Without `send` or `receive` these take nothing else.",
@@ -332,7 +339,7 @@ pub(crate) static NODE: Section = Section {
             Kind::Any(&[Kind::Name("stack"), Kind::One(&STACK)]),
             Required,
             "zero",
-            "Name of a stack, `zero`, a [built-in one](#built-in-stacks), or a stack written out here.",
+            "Name of a stack, `zero`, a [built-in one](#built-in-stacks), the [profile](profile.md) of a device (`drive.yaml`), or a stack written out here.",
         ),
         memory(
             "stack_queue",

@@ -99,7 +99,11 @@ fn stack(stack: &Stack, unknown: &[Unknown]) -> Option<String> {
                 .collect();
             let mut keys = keys?;
             let both = stated(unknown, CostName::Both);
-            keys.extend((both > Duration::ZERO).then(|| format!("both: {}", exact(both))));
+            let range = stated(unknown, CostName::Sum);
+            let least = Cost { base: both - range, ..Cost::default() };
+            if both > Duration::ZERO {
+                keys.push(format!("both: {}", ends(least, range)?));
+            }
             Some(format!("{{ {} }}", keys.join(", ")))
         }
         Stack::Zero | Stack::Linear(_) | Stack::Rtos(_) => None,

@@ -1,0 +1,133 @@
+//! The file of a profile.
+
+use std::fmt::Write as _;
+
+use rtether_model::characters::is_unseen;
+use rtether_model::network::Servers;
+use rtether_model::quantity::Duration;
+use rtether_proto::identify::Order;
+
+use super::stack;
+use crate::device::{FIGURES, MAX_TEXT, Profile, Range, Series, Tail};
+use crate::written::scalar;
+
+/// Writing to a text does not fail, so that results of `write!` are left alone.
+pub(super) fn write(profile: &Profile) -> String {
+    let mut out = String::from("rtether: 1\nprofile:\n");
+    let mut about = |key: &str, value: Option<&str>| {
+        if let Some(value) = value {
+            let _ = writeln!(out, "  {key}: {}", text(value));
+        }
+    };
+    about("device", Some(&profile.device));
+    about("firmware", profile.firmware.as_deref());
+    about("address", profile.address.as_deref());
+    about("date", Some(&profile.date));
+    about("host", profile.host.as_deref());
+    about("stack_from", profile.stack_from.as_deref());
+    about("reply_from", profile.reply_from.as_deref());
+    out.push_str(&stack::stack(profile).unwrap_or_default());
+    out.push_str(&stack::reply(profile).unwrap_or_default());
+    if !profile.requests.is_empty() {
+        out.push_str("requests:\n");
+    }
+    for series in &profile.requests {
+        write_series(&mut out, series);
+    }
+    out
+}
+
+fn write_series(out: &mut String, series: &Series) {
+    let _ = writeln!(out, "  - protocol: {}", text(&series.protocol));
+    let _ = writeln!(out, "    method: {}", series.method.word());
+    for (key, count) in
+        [("sent", series.sent), ("answered", series.answered), ("lost", series.lost)]
+    {
+        let _ = writeln!(out, "    {key}: {count}");
+    }
+    for key in FIGURES {
+        if let Some(Range { value, low, high }) = series.figure(key) {
+            let [value, low, high] = [value, low, high].map(time);
+            let _ = writeln!(out, "    {key}: {{ value: {value}, low: {low}, high: {high} }}");
+        }
+    }
+    write_words(out, series);
+    list(out, "unknown", &series.unknown, |own| {
+        format!("{{ figure: {}, why: {} }}", text(&own.figure), text(&own.why))
+    });
+    list(out, "histogram", &series.histogram, |bin| {
+        format!("{{ from: {}, to: {}, count: {} }}", time(bin.from), time(bin.to), bin.count)
+    });
+    if let Some(trial) = &series.confirmed {
+        let tail = |Tail { p50, p99 }| format!("{{ p50: {}, p99: {} }}", time(p50), time(p99));
+        let [predicted, measured] = [trial.predicted, trial.measured].map(tail);
+        let holds = trial.holds;
+        let parts = format!("holds: {holds}, predicted: {predicted}, measured: {measured}");
+        let _ = writeln!(out, "    confirmed: {{ {parts} }}");
+    }
+    list(out, "trips", &series.trips, |own| {
+        let times: Vec<String> = own.times.iter().copied().map(time).collect();
+        let (request, answer) = (own.request, own.answer);
+        format!("{{ request: {request}, answer: {answer}, times: [{}] }}", times.join(", "))
+    });
+}
+
+fn write_words(out: &mut String, series: &Series) {
+    if let Some(servers) = series.servers {
+        let word = servers_word(servers);
+        let _ = writeln!(out, "    servers: {word}");
+    }
+    if let Some(order) = series.order {
+        let word = match order {
+            Order::Arrival => "arrival",
+            Order::Priority => "priority",
+        };
+        let _ = writeln!(out, "    order: {word}");
+    }
+    if let Some(queue) = series.queue {
+        let _ = writeln!(out, "    queue: {queue}");
+    }
+}
+
+pub(super) const fn servers_word(servers: Servers) -> &'static str {
+    match servers {
+        Servers::Shared => "shared",
+        Servers::PerDirection => "per-direction",
+    }
+}
+
+fn list<T>(out: &mut String, key: &str, items: &[T], line: impl Fn(&T) -> String) {
+    if !items.is_empty() {
+        let _ = writeln!(out, "    {key}:");
+    }
+    for item in items {
+        let _ = writeln!(out, "      - {}", line(item));
+    }
+}
+
+/// Returns a time that is read as the same time.
+pub(super) fn time(time: Duration) -> String {
+    let ps = time.as_ps().max(0);
+    for (unit, size) in [("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000)] {
+        if ps >= size && ps % (size / 1_000) == 0 {
+            return decimal(ps, size, unit);
+        }
+    }
+    if ps >= 1_000_000 { decimal(ps, 1_000_000, "us") } else { decimal(ps, 1_000, "ns") }
+}
+
+/// Returns a number of picoseconds in a unit, with all its decimals.
+fn decimal(ps: i64, size: i64, unit: &str) -> String {
+    let digits = size.ilog10() as usize;
+    let fraction = format!("{:0digits$}", ps % size);
+    match fraction.trim_end_matches('0') {
+        "" => format!("{} {unit}", ps / size),
+        fraction => format!("{}.{fraction} {unit}", ps / size),
+    }
+}
+
+/// Returns a text as a scalar of one line: devices name themselves, and are not trusted.
+fn text(text: &str) -> String {
+    let seen = text.chars().map(|c| if is_unseen(c) { ' ' } else { c });
+    scalar(&seen.take(MAX_TEXT).collect::<String>())
+}
