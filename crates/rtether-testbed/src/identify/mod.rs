@@ -2,7 +2,7 @@
 //!
 //! `open` finds out whether and how a device answers a protocol, `quiet` and `load` let the prober of
 //! [`rtether_proto::identify`] ask it, `share` says what host and network take of a round trip,
-//! `capture` pairs what others have asked, `output` shows the result.
+//! `capture` pairs what others have asked, `output` shows the result and `profile` keeps it.
 //!
 //! **Invariant:** without load at most ten requests are sent in any second, one is outstanding, and
 //! none writes; a port is asked in its own protocol only.
@@ -12,6 +12,7 @@ mod list;
 mod load;
 mod open;
 mod output;
+mod profile;
 mod quiet;
 mod share;
 mod tempo;
@@ -22,7 +23,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rtether_live::identify::Oddities;
 use rtether_model::quantity::Duration;
 use rtether_proto::identify::{
-    Confirmation, Costs, Counters, Cycle, End, Load, Observation, Path, Unidentified,
+    Confirmation, Costs, Counters, Cycle, End, Exchange, Load, Observation, Path, Unidentified,
 };
 
 use super::{LiveError, Via, address_v4};
@@ -219,8 +220,8 @@ pub struct Series {
     pub cycle: Result<Cycle, Unidentified>,
     /// What load has shown.
     pub load: Option<Load>,
-    /// Round trips without the shares of host and network, in order of sending.
-    pub trips: Vec<Duration>,
+    /// Sizes and round trips without the shares of host and network, in order of sending.
+    pub trips: Vec<(Exchange, Duration)>,
     /// Sizes that no estimate has used, predicted and measured; `None` if it was not tried.
     pub confirmation: Option<Result<Confirmation, Unidentified>>,
 }
@@ -229,7 +230,8 @@ impl Series {
     /// Estimates what observations tell.
     fn of(asked: Asked, method: Method, observations: &[Observation], path: &Path) -> Self {
         let singles = observations.iter().filter_map(|own| Some((own.single()?, own.sizes())));
-        let trips = singles.map(|((sent, answered), sizes)| answered - sent - path.of(sizes));
+        let trips =
+            singles.map(|((sent, answered), sizes)| (sizes, answered - sent - path.of(sizes)));
         Self {
             asked,
             method,

@@ -158,7 +158,7 @@ impl SeriesJson {
             lost: counters.lost,
             took_ns: Ns(series.took),
             figures: figures(series),
-            round_trips_ns: series.trips.iter().copied().map(Ns).collect(),
+            round_trips_ns: series.trips.iter().map(|(_, trip)| Ns(*trip)).collect(),
             confirmed: series.is_confirmed(),
             predicted: compared.map(PredictedJson::of).collect(),
             warnings: series.warnings(),

@@ -98,11 +98,7 @@ fn loaded(own: &mut profile::Series, load: &Load) {
     own.queue = known(own, "queue", load.queue);
 }
 
-fn known<T>(
-    own: &mut profile::Series,
-    figure: &str,
-    found: Result<T, Unidentified>,
-) -> Option<T> {
+fn known<T>(own: &mut profile::Series, figure: &str, found: Result<T, Unidentified>) -> Option<T> {
     found.map_err(|why| own.leave_open(figure, &why.to_string())).ok()
 }
 
@@ -141,9 +137,12 @@ mod tests {
     /// Oracle: `date -u -d @SECONDS +%F` of GNU.
     #[test]
     fn days_are_dates() {
-        for (days, expected) in
-            [(0, "1970-01-01"), (11_016, "2000-02-29"), (11_017, "2000-03-01"), (20_787, "2026-11-30")]
-        {
+        for (days, expected) in [
+            (0, "1970-01-01"),
+            (11_016, "2000-02-29"),
+            (11_017, "2000-03-01"),
+            (20_787, "2026-11-30"),
+        ] {
             assert_eq!(date(days), expected);
         }
     }

@@ -130,7 +130,7 @@ fn costs(merged: &mut Series, all: &[(&str, &Series)], trips: &[(Exchange, Durat
         .iter()
         .map(|(sizes, time)| {
             let answered = Some(Instant::ZERO + *time);
-            let packets = vec![Sent { at: Instant::ZERO, answered }];
+            let packets = vec![Sent { at: Instant::ZERO, answered, sizes: *sizes }];
             Observation { volley: Volley::request(*sizes, Duration::ZERO), packets }
         })
         .collect();

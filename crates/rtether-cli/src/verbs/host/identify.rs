@@ -12,13 +12,14 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use rtether::import::Source;
 use rtether_testbed::identify::{
-    self, Asked, BURST, BURST_MAX, IdentifyOptions, NetworkShare, Progress, Protocol, REQUESTS,
-    REQUESTS_MIN, Share,
+    self, Asked, BURST, BURST_MAX, Identified, IdentifyOptions, NetworkShare, Progress, Protocol,
+    REQUESTS, REQUESTS_MIN, Share,
 };
 
 use super::socket::refuse;
 use super::stop::Stop;
 use crate::exit::Exit;
+use crate::files;
 use crate::format::FormatArgs;
 use crate::number;
 use crate::scenario::{self, RunOverrides};
@@ -33,13 +34,16 @@ pub(crate) struct IdentifyArgs {
     /// Host name or IPv4 address of the device; with --capture, its address if several answer
     #[arg(required_unless_present = "capture")]
     pub(crate) target: Option<String>,
+    /// Write the profile, which a scenario takes by `stack: FILE`
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
     /// How to ask, with `:PORT` if not the usual one: echo, closed, syn:PORT, unreachable, snmp,
     /// modbus, enip, echo-rtether; may be given several times [default: echo, snmp, modbus, enip, as
     /// far as the device answers]
     #[arg(long, value_name = "WAY", value_parser = asked)]
     pub(crate) via: Vec<Asked>,
     /// Only say what the device answers: one request in each protocol
-    #[arg(long, conflicts_with_all = ["load", "path"])]
+    #[arg(long, conflicts_with_all = ["load", "path", "out"])]
     pub(crate) list: bool,
     /// Requests of a series; fewer make intervals wider
     #[arg(short = 'n', long, value_name = "N", default_value_t = REQUESTS, value_parser = number::within(REQUESTS_MIN..=10_000_u16))]
@@ -88,7 +92,7 @@ pub(crate) struct IdentifyArgs {
     pub(crate) format: FormatArgs,
 }
 
-const NOTES: &str = "Example: rtether identify 10.0.0.2 --via echo --via modbus\n\nWithout --load at \
+const NOTES: &str = "Example: rtether identify 10.0.0.2 -o device.yaml\n\nWithout --load at \
 most 10 requests are sent in any second, one is outstanding, and none writes. ICMP and the share of \
 this host need root.\n\nExit codes: 0 the figures predict requests that no estimate has used, 1 they \
 do not, 2 wrong input, 3 no answer, 4 the machine cannot do it, 130 interrupted; what is known by \
@@ -147,13 +151,23 @@ pub(crate) fn run(arguments: &IdentifyArgs) -> Exit {
     options.share = Share { network: network.unwrap_or_default(), host };
     let measured = with_bar(|tell| identify::identify(&options, &stop, tell));
     match measured {
-        Ok(identified) => {
-            let printed = arguments.format.print(&identified);
-            if printed == Exit::Ok { identified.conclusion().into() } else { printed }
-        }
+        Ok(identified) => show(&identified, arguments),
         Err(_) if stop.load(Ordering::Relaxed) => Exit::Interrupted,
         Err(error) => refuse(&error),
     }
+}
+
+/// Writes the profile and prints the result.
+fn show(identified: &Identified, arguments: &IdentifyArgs) -> Exit {
+    let answered = identified.series.iter().any(|own| own.counters.answered > 0);
+    // A profile of nothing would take the place of an earlier one.
+    if let Some(path) = arguments.out.as_deref().filter(|_| answered)
+        && let Err(message) = files::write(path, &identified.profile().to_yaml())
+    {
+        return terminal::fail(&message);
+    }
+    let printed = arguments.format.print(identified);
+    if printed == Exit::Ok { identified.conclusion().into() } else { printed }
 }
 
 /// Reads a capture.
@@ -167,10 +181,7 @@ fn from_capture(path: &Path, arguments: &IdentifyArgs) -> Exit {
         }
     };
     match identify::from_capture(Source { name, reader }, arguments.target.as_deref()) {
-        Ok(identified) => {
-            let printed = arguments.format.print(&identified);
-            if printed == Exit::Ok { identified.conclusion().into() } else { printed }
-        }
+        Ok(identified) => show(&identified, arguments),
         Err(error) => {
             terminal::complain(&error.to_string());
             Exit::WrongInput
