@@ -52,18 +52,11 @@ pub fn ip_packets(
     let mut count = 0_u64;
     while let Some(packet) = packets.next() {
         count += 1;
-        let found = match packet.link {
-            Link::Ethernet => read(packet.at, packet.octets),
-            link => match link.frame(packet.octets, packet.length) {
-                Some((frame, _)) => {
-                    // Made for this packet, and so read here.
-                    read(packet.at, &frame).into_iter().for_each(&mut take);
-                    continue;
-                }
-                None => None,
-            },
-        };
-        found.into_iter().for_each(&mut take);
+        if packet.link == Link::Ethernet {
+            read(packet.at, packet.octets).into_iter().for_each(&mut take);
+        } else if let Some((frame, _)) = packet.link.frame(packet.octets, packet.length) {
+            read(packet.at, &frame).into_iter().for_each(&mut take);
+        }
     }
     match packets.end() {
         End::Broken(why) if count == 0 => Err(broken(why.clone())),

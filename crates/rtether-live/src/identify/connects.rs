@@ -98,12 +98,10 @@ impl Line for Connects {
         if self.ended.is_some() {
             return Ok(());
         }
-        match &self.pending {
-            Some((_, socket, _)) => is_writable(socket, left).map(|_| ()),
-            None => {
-                std::thread::sleep(to_std(left));
-                Ok(())
-            }
+        if let Some((_, socket, _)) = &self.pending {
+            return is_writable(socket, left).map(|_| ());
         }
+        std::thread::sleep(to_std(left));
+        Ok(())
     }
 }

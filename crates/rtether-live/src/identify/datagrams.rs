@@ -40,11 +40,11 @@ impl Line for Datagrams {
             return Ok(Received::Nothing);
         };
         let message = &self.buffer[..octets];
-        Ok(match from {
-            _ if octets > MESSAGE_MAX => Received::TooLong,
-            SocketAddr::V4(from) if from == self.peer => Received::Message(message),
-            _ => Received::Foreign(message),
-        })
+        if octets > MESSAGE_MAX {
+            return Ok(Received::TooLong);
+        }
+        let is_from_peer = from == SocketAddr::V4(self.peer);
+        Ok(if is_from_peer { Received::Message(message) } else { Received::Foreign(message) })
     }
 
     fn wait(&mut self, left: Duration) -> io::Result<()> {

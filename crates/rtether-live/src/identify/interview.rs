@@ -74,9 +74,10 @@ impl<'a> Interview<'a> {
                         continue;
                     };
                     let at = self.clock.now();
-                    let sent = match packet.high {
-                        true => self.line.send_high(packet.id, &request.octets),
-                        false => self.line.send(packet.id, &request.octets),
+                    let sent = if packet.high {
+                        self.line.send_high(packet.id, &request.octets)
+                    } else {
+                        self.line.send(packet.id, &request.octets)
                     };
                     match sent {
                         Ok(()) => self.prober.sent(packet.id, at, request.frame),

@@ -22,7 +22,7 @@ const FAREWELL_READS: usize = 64;
 /// A connection with messages in it.
 #[derive(Debug)]
 pub struct Stream {
-    stream: TcpStream,
+    connection: TcpStream,
     splitter: Splitter,
     /// The message received last.
     message: Vec<u8>,
@@ -34,17 +34,17 @@ impl Stream {
     /// # Errors
     /// Those of the system; `ConnectionRefused` and `TimedOut` say that nobody listens there.
     pub fn connect(peer: SocketAddrV4, framing: Framing) -> io::Result<Self> {
-        let stream = TcpStream::connect_timeout(&peer.into(), PATIENCE)?;
+        let connection = TcpStream::connect_timeout(&peer.into(), PATIENCE)?;
         // Else a request would wait for the acknowledgment of the one before.
-        stream.set_nodelay(true)?;
-        stream.set_nonblocking(true)?;
+        connection.set_nodelay(true)?;
+        connection.set_nonblocking(true)?;
         let message = Vec::with_capacity(MESSAGE_MAX);
-        Ok(Self { stream, splitter: Splitter::new(framing), message })
+        Ok(Self { connection, splitter: Splitter::new(framing), message })
     }
 
     /// Returns what its segments look like.
     pub fn carrier(&self) -> Carrier {
-        Carrier::Tcp { timestamps: option::has_timestamps(&self.stream) }
+        Carrier::Tcp { timestamps: option::has_timestamps(&self.connection) }
     }
 
     /// Returns whether the message received last is there.
@@ -66,7 +66,7 @@ impl Stream {
 impl Line for Stream {
     fn send(&mut self, _: u32, message: &[u8]) -> io::Result<()> {
         // Requests are far smaller than the socket's buffer, so that one write takes all or none.
-        match self.stream.write(message)? {
+        match self.connection.write(message)? {
             written if written == message.len() => Ok(()),
             _ => Err(io::Error::other("the device does not read what it is sent")),
         }
@@ -76,7 +76,7 @@ impl Line for Stream {
         if self.poll()? {
             return Ok(Received::Message(&self.message));
         }
-        match ready(self.stream.read(self.splitter.room()))? {
+        match ready(self.connection.read(self.splitter.room()))? {
             None => return Ok(Received::Nothing),
             Some(0) => {
                 let error = "the device closed the connection";
@@ -88,14 +88,14 @@ impl Line for Stream {
     }
 
     fn wait(&mut self, left: Duration) -> io::Result<()> {
-        sleep_until_readable(self.stream.as_fd(), Some(left))
+        sleep_until_readable(self.connection.as_fd(), Some(left))
     }
 }
 
 impl Drop for Stream {
     /// Closes by FIN: what had come and was not read would make it a reset.
     fn drop(&mut self) {
-        if self.stream.shutdown(Shutdown::Write).is_err() {
+        if self.connection.shutdown(Shutdown::Write).is_err() {
             return;
         }
         let begun = Instant::now();
@@ -103,8 +103,8 @@ impl Drop for Stream {
         for _ in 0..FAREWELL_READS {
             let left = FAREWELL.saturating_sub(begun.elapsed());
             let left = Duration::from_us(i64::try_from(left.as_micros()).unwrap_or(0));
-            let waited = sleep_until_readable(self.stream.as_fd(), Some(left));
-            match (waited, ready(self.stream.read(&mut rest))) {
+            let waited = sleep_until_readable(self.connection.as_fd(), Some(left));
+            match (waited, ready(self.connection.read(&mut rest))) {
                 (Ok(()), Ok(Some(1..))) => {}
                 (Ok(()), Ok(None)) if begun.elapsed() < FAREWELL => {}
                 _ => return,

@@ -1,22 +1,26 @@
 //! Devices with hidden costs, played by the emulator, found by a prober on sockets.
 //!
-//! Oracle: what the emulated station hides. The same station without a stack, asked before, tells what
-//! both hosts, their kernels and the emulator take.
+//! Oracle: what the emulated station hides. One whose costs are stated, asked before, tells what both
+//! hosts, their kernels and the emulator take.
 
 use std::sync::atomic::AtomicBool;
 
 use rtether_live::clock::Clock;
 use rtether_live::identify::{Interview, Pings};
+use rtether_live::wait::Waiting;
 use rtether_model::network::{Cost, EndStation, Jitter, LinearStack, NodeKind, Servers, Stack};
 use rtether_model::quantity::{Bytes, Duration, Instant};
 use rtether_proto::identify::request::Dialect;
-use rtether_proto::identify::{Costs, End, Figure, Load, Observation, Order, Pace, Path, Prober};
+use rtether_proto::identify::{Costs, End, Load, Observation, Order, Pace, Path, Prober};
 
 use crate::bed::{Bed, address, inside, star, switch};
 
 /// Cost of sending and receiving in microseconds and nanoseconds for an octet, the queue, and whether
 /// both directions share a server.
 type Hidden = ([i64; 2], [i64; 2], u32, bool);
+
+/// The station whose costs are stated.
+const STATED: Hidden = ([300, 0], [300, 0], 8, true);
 
 const DEVICES: [Hidden; 8] = [
     ([120, 10], [200, 40], 8, true),
@@ -50,16 +54,14 @@ struct Asked {
     loaded: Vec<Observation>,
 }
 
-/// Asks a device of a bed; without a stack only by requests alone.
-fn observe(hidden: Option<Hidden>, requests: u16) -> Option<Asked> {
+/// Asks a device of a bed, with load if that is wished.
+fn observe(hidden: Hidden, has_load: bool) -> Option<Asked> {
     let mut network = star(switch(2), 2, 1_000);
-    if let Some(hidden) = hidden {
-        network.nodes[2].kind = NodeKind::EndStation(station(hidden));
-    }
+    network.nodes[2].kind = NodeKind::EndStation(station(hidden));
     let bed = Bed::new(network)?;
-    let pace = Pace { requests, gap: Duration::from_ms(125), burst: 32 };
+    let pace = Pace { requests: 120, gap: Duration::from_ms(125), burst: 32 };
     let (seen, report) = bed.run(
-        |_| {},
+        |options| options.waiting = Waiting::Spin,
         || {
             inside(&bed.hosts[0], || {
                 let dialect = Dialect::Echo { identifier: 7, most: Bytes::new(1_024) };
@@ -74,10 +76,8 @@ fn observe(hidden: Option<Hidden>, requests: u16) -> Option<Asked> {
                 let (sizes, start) = (dialect.sizes(), Instant::ZERO);
                 let quiet = ask(Prober::quiet(sizes, pace, 1, start));
                 let fast = Pace { gap: Duration::from_ms(25), ..pace };
-                let loaded = match hidden {
-                    Some(_) => ask(Prober::load(sizes, fast, 1, start)),
-                    None => Vec::new(),
-                };
+                let loaded =
+                    if has_load { ask(Prober::load(sizes, fast, 1, start)) } else { Vec::new() };
                 Asked { quiet, loaded }
             })
         },
@@ -93,18 +93,18 @@ fn is_near(name: &str, found: Duration, hidden: Duration) -> bool {
 }
 
 /// Asserts what was found of a device; `own` is what the bed takes without it.
-fn judge(number: usize, hidden: Hidden, seen: &Asked, own: Figure) {
+fn judge(number: usize, hidden: Hidden, seen: &Asked, own: Duration) {
     let ([send, send_octet], [receive, receive_octet], queue, is_shared) = hidden;
     println!("device {number}: {hidden:?}");
     let costs = Costs::estimate(&seen.quiet, &Path::default());
-    let fixed = costs.fixed.unwrap().value - own.value;
+    let fixed = costs.fixed.unwrap().value - own;
     assert!(is_near("fixed", fixed, Duration::from_us(send + receive)), "{costs:?}");
     // What a frame of 1 kB costs more than the smallest: of small costs of an octet no more is known.
     let largest =
         Duration::from_us(send + receive) + Duration::from_ns((send_octet + receive_octet) * 1_024);
     let octets = costs.both_octets.unwrap().value * 1_024;
     assert!(is_near("of 1024 octets", fixed + octets, largest), "{costs:?}");
-    let path = Path { constant: own.value, ..Path::default() };
+    let path = Path { constant: own, ..Path::default() };
     let load = Load::estimate(&seen.loaded, &path);
     println!("  {load:?}");
     let each = Duration::from_us(receive) + Duration::from_ns(receive_octet * 64);
@@ -118,13 +118,14 @@ fn judge(number: usize, hidden: Hidden, seen: &Asked, own: Figure) {
 #[test]
 #[ignore = "long"]
 fn emulated_devices_are_found() {
-    let Some(without) = observe(None, 120) else { return };
-    let own = Costs::estimate(&without.quiet, &Path::default()).fixed.unwrap();
+    let Some(stated) = observe(STATED, false) else { return };
+    let costs = Costs::estimate(&stated.quiet, &Path::default());
+    let own = costs.fixed.unwrap().value - Duration::from_us(STATED.0[0] + STATED.1[0]);
     println!("the bed: {own:?}");
     let only = std::env::var("RTETHER_DEVICE").ok().and_then(|own| own.parse().ok());
     for (number, hidden) in DEVICES.into_iter().enumerate() {
         if only.is_none_or(|only: usize| only == number) {
-            let seen = observe(Some(hidden), 120).unwrap();
+            let seen = observe(hidden, true).unwrap();
             judge(number, hidden, &seen, own);
         }
     }

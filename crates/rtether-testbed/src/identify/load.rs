@@ -6,7 +6,7 @@ use rtether_proto::identify::{Load, Pace, Prober};
 
 use super::open::{Door, Open};
 use super::tempo::Tempo;
-use super::{Method, Series, quiet};
+use super::{BURST_MAX, Method, Series, quiet};
 
 /// Packets of trains, silent packets and priorities.
 const PACKETS: i64 = 930;
@@ -26,6 +26,7 @@ pub(super) fn measure(
     tempo: &mut Tempo,
     watch: &mut dyn FnMut(Method, u64, u64),
 ) -> Series {
+    let burst = burst.min(BURST_MAX);
     let pace = Pace { burst, ..Pace::default() };
     tempo.rest(door.stop);
     let clock = Clock::start();

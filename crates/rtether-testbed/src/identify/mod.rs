@@ -112,18 +112,16 @@ impl Protocol {
 
     /// Returns the mean time between requests. Linux sends one "unreachable" in a second.
     const fn gap(self) -> Duration {
-        match self {
-            Self::Unreachable => Duration::from_ms(1_500),
-            _ => Duration::from_ms(125),
+        if matches!(self, Self::Unreachable) {
+            Duration::from_ms(1_500)
+        } else {
+            Duration::from_ms(125)
         }
     }
 
     /// Returns how many requests a series has if that many are wished.
     fn requests(self, wished: u16) -> u16 {
-        match self {
-            Self::Unreachable => wished.min(80),
-            _ => wished,
-        }
+        if self == Self::Unreachable { wished.min(80) } else { wished }
     }
 }
 
@@ -319,38 +317,43 @@ pub enum Progress {
     Asks(Asked, Method, u64, u64),
 }
 
-/// Returns what will be sent and how long that takes at most, as whole lines.
+/// Returns what will be sent and how long that takes at most, as lines.
 pub fn announcement(options: &IdentifyOptions) -> String {
-    let mut text = String::new();
+    let mut lines = Vec::new();
     let mut whole = Duration::ZERO;
     for Asked { protocol, port } in &options.asked {
         let requests = protocol.requests(options.requests);
         let check = quiet::check(requests);
+        // A few more find out whether and how it answers.
         let takes = protocol.gap() * i64::from(requests + check) + Duration::from_secs(6);
         let port = port.map(|port| format!(" port {port}")).unwrap_or_default();
-        whole = whole + takes;
-        text += &format!(
-            "{}{port}: {requests} requests, then {check} of another size, {} s\n",
-            protocol.word(),
-            takes.as_ps() / 1_000_000_000_000,
-        );
+        whole += takes;
+        let (word, seconds) = (protocol.word(), seconds(takes));
+        lines.push(format!(
+            "{word}{port}: {requests} requests, then {check} of another size, {seconds} s"
+        ));
     }
     if let Some(burst) = options.load {
         let takes = load::takes(burst);
-        whole = whole + takes;
-        text += &format!(
+        whole += takes;
+        lines.push(format!(
             "load by echo: bursts that double until a packet is lost, at most {burst} at once and 5 s \
-             apart, then trains, silent packets and priorities within what was answered, about {} s\n",
-            takes.as_ps() / 1_000_000_000_000,
-        );
+             apart, then trains, silent packets and priorities within what was answered, about {} s",
+            seconds(takes)
+        ));
     }
-    let seconds = whole.as_ps() / 1_000_000_000_000;
     let rest = if options.load.is_some() { ", load apart" } else { "" };
-    text + &format!(
-        "one request at a time, at most 10 in a second{rest}, none that writes; up to {} min {} s\n",
-        seconds / 60,
-        seconds % 60
-    )
+    let (minutes, seconds) = (seconds(whole) / 60, seconds(whole) % 60);
+    lines.push(format!(
+        "one request at a time, at most 10 in a second{rest}, none that writes; up to {minutes} min \
+         {seconds} s"
+    ));
+    lines.join("\n")
+}
+
+/// Returns whole seconds.
+const fn seconds(time: Duration) -> i64 {
+    time.as_ps() / 1_000_000_000_000
 }
 
 /// Measures a device, until all is done, `stop` is set, or it stops answering; what is known by then

@@ -73,16 +73,23 @@ impl Door<'_> {
 
     /// Tells errors of the device, which are an answer of a kind, from those of this host.
     fn why(&self, asked: Asked, error: io::Error) -> Result<Opened, LiveError> {
-        let silent = |why: &str| Ok(Opened::Silent(why.to_owned()));
-        match error.kind() {
-            io::ErrorKind::ConnectionRefused => silent("the port is closed"),
-            io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => silent("no answer"),
-            io::ErrorKind::HostUnreachable => silent("no host has the address"),
-            io::ErrorKind::UnexpectedEof
-            | io::ErrorKind::InvalidData
-            | io::ErrorKind::ConnectionReset
-            | io::ErrorKind::BrokenPipe => silent(&error.to_string()),
-            _ => {
+        let whys = [
+            (io::ErrorKind::ConnectionRefused, "the port is closed"),
+            (io::ErrorKind::TimedOut, "no answer"),
+            (io::ErrorKind::WouldBlock, "no answer"),
+            (io::ErrorKind::HostUnreachable, "no host has the address"),
+            (io::ErrorKind::UnexpectedEof, "it closes the connection"),
+            (io::ErrorKind::InvalidData, "what it sends is not of the protocol"),
+            (io::ErrorKind::ConnectionReset, "it resets the connection"),
+            (io::ErrorKind::BrokenPipe, "it closes the connection"),
+            (io::ErrorKind::PermissionDenied, "not asked: needs root or CAP_NET_RAW"),
+        ];
+        let is_alone = self.options.asked.len() == 1;
+        let known = whys.into_iter().find(|(kind, _)| *kind == error.kind());
+        // Without rights others can be asked, if there are any.
+        match known.filter(|(kind, _)| *kind != io::ErrorKind::PermissionDenied || !is_alone) {
+            Some((_, why)) => Ok(Opened::Silent(why.to_owned())),
+            None => {
                 let doing = format!("asking {} by {}", self.address, asked.protocol.word());
                 Err(LiveError::socket(doing, error))
             }
@@ -124,7 +131,7 @@ impl Door<'_> {
             }
         };
         let mut open = Open { asked, dialect, line, identity: None };
-        let message = self.first(&open.dialect);
+        let message = first(&open.dialect);
         tempo.request(self.stop);
         let Some(heard) = self.ask(&mut open, &message)? else {
             return Ok(Opened::Silent("no answer".into()));
@@ -140,24 +147,6 @@ impl Door<'_> {
             open.identity = Some(text).filter(|text| !text.is_empty());
         }
         Ok(Opened::Open(open))
-    }
-
-    /// Returns the first request: for the identity, where a protocol knows one.
-    fn first(&self, dialect: &Dialect) -> Vec<u8> {
-        match dialect {
-            Dialect::Snmp { community, .. } => {
-                let (version, variable) = (snmp::Version::V2c, snmp::Variable::Description);
-                snmp::get(0, version, community, variable, 1).unwrap_or_default()
-            }
-            Dialect::Modbus { unit, .. } => modbus::identity(0, *unit).to_vec(),
-            Dialect::Enip { .. } => enip::list_identity(0),
-            _ => {
-                let sizes = dialect.sizes().smallest();
-                let answer = Some(sizes.answer);
-                let packet = Packet { id: 0, request: sizes.request, answer, high: false };
-                dialect.request(&packet).map(|request| request.octets).unwrap_or_default()
-            }
-        }
     }
 
     fn ask(&self, open: &mut Open, message: &[u8]) -> io::Result<Option<Heard>> {
@@ -182,7 +171,10 @@ impl Door<'_> {
                     open.dialect = Dialect::Enip { session, carrier };
                 }
             }
-            _ => {}
+            Dialect::Echo { .. }
+            | Dialect::Message { .. }
+            | Dialect::Unreachable { .. }
+            | Dialect::Connect => {}
         }
         Ok(())
     }
@@ -221,5 +213,26 @@ impl Door<'_> {
             }
         }
         Ok(0)
+    }
+}
+
+/// Returns the first request: for the identity, where a protocol knows one.
+fn first(dialect: &Dialect) -> Vec<u8> {
+    match dialect {
+        Dialect::Snmp { community, .. } => {
+            let (version, variable) = (snmp::Version::V2c, snmp::Variable::Description);
+            snmp::get(0, version, community, variable, 1).unwrap_or_default()
+        }
+        Dialect::Modbus { unit, .. } => modbus::identity(0, *unit).to_vec(),
+        Dialect::Enip { .. } => enip::list_identity(0),
+        Dialect::Echo { .. }
+        | Dialect::Message { .. }
+        | Dialect::Unreachable { .. }
+        | Dialect::Connect => {
+            let sizes = dialect.sizes().smallest();
+            let answer = Some(sizes.answer);
+            let packet = Packet { id: 0, request: sizes.request, answer, high: false };
+            dialect.request(&packet).map(|request| request.octets).unwrap_or_default()
+        }
     }
 }

@@ -244,35 +244,33 @@ impl Identified {
         }
     }
 
-    /// Returns what was asked and how it ended, as lines.
+    /// Returns what was asked, what is taken out and what did not answer, as lines.
     fn head(&self) -> String {
         let sent: u64 = self.series.iter().map(|own| own.counters.sent).sum();
         let identity = self.identity.as_deref().unwrap_or("says nothing of itself");
-        let mut text = format!(
-            "{}: {identity}; {} in {sent} packets\n{}",
-            self.target,
-            plural(self.series.len(), "measurement"),
-            self.share.lines()
-        );
-        for (asked, why) in &self.silent {
-            text += &format!("{}: {why}\n", asked.protocol.word());
-        }
-        text
+        let measured = plural(self.series.len(), "measurement");
+        let first = format!("{}: {identity}; {measured} in {sent} packets\n", self.target);
+        let silent =
+            self.silent.iter().map(|(own, why)| format!("{}: {why}\n", own.protocol.word()));
+        [first, self.share.lines()].into_iter().chain(silent).collect()
     }
 
     /// Returns predictions, warnings and the verdict, as lines.
     fn tail(&self) -> String {
-        let mut text = String::new();
-        for own in &self.series {
+        let each = self.series.iter().flat_map(|own| {
             let name = format!("{} ({})", own.asked.protocol.word(), own.method.word());
-            if let Some(line) = prediction(own) {
-                text += &format!("{name}: {line}\n");
-            }
-            for warning in own.warnings() {
-                text += &format!("warning: {name}: {warning}\n");
-            }
-        }
-        text += &self.conclusion().sentence(match self.conclusion() {
+            let mut lines: Vec<String> =
+                prediction(own).into_iter().map(|line| format!("{name}: {line}\n")).collect();
+            let warnings = own.warnings().into_iter();
+            lines.extend(warnings.map(|warning| format!("warning: {name}: {warning}\n")));
+            lines
+        });
+        each.chain([self.conclusion().sentence(self.basis()), "\n".into()]).collect()
+    }
+
+    /// Returns what the verdict rests on.
+    fn basis(&self) -> &'static str {
+        match self.conclusion() {
             Conclusion::Met if self.series.iter().all(|own| own.is_confirmed().is_none()) => {
                 "Nothing was predicted: a capture has no requests of its own."
             }
@@ -281,9 +279,10 @@ impl Identified {
             }
             Conclusion::Failed => "Not confirmed: the figures do not predict other requests.",
             Conclusion::Interrupted => "What is known until then is shown.",
-            _ => "The device answered nothing.",
-        });
-        text + "\n"
+            Conclusion::NoAnswer | Conclusion::Unmeasured | Conclusion::Contradiction => {
+                "The device answered nothing."
+            }
+        }
     }
 }
 

@@ -57,7 +57,7 @@ impl Share {
         let smallest = Exchange { request: SMALL, answer: SMALL };
         let network = time(self.network.path.of(smallest));
         let host = self.host.map_or_else(
-            || "this host not measured: what it takes is in the figures (needs root)".into(),
+            || "this host not measured, so that it is a part of the figures".into(),
             |host| format!("this host {} (measured as by calibrate)", time(host.of(smallest))),
         );
         format!("taken out of the smallest: network {network} ({}), {host}\n", self.network.source)
@@ -120,7 +120,7 @@ fn crossing(scenario: &Scenario, [from, to]: [NodeId; 2], size: Bytes) -> Result
                     return Ok(at.since_start());
                 }
                 Output::Dropped { .. } => return Err(cannot("it drops them".into())),
-                _ => {}
+                Output::Delivered { .. } | Output::Collision { .. } | Output::Finished { .. } => {}
             }
         }
     }

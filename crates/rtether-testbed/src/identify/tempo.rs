@@ -32,7 +32,7 @@ impl Tempo {
     /// Notes that a prober has ended.
     pub(super) fn ended(&mut self) {
         // A second later nothing of it counts any more.
-        self.last = Some(Instant::now() + REST - GAP);
+        self.last = Some(Instant::now() + REST.saturating_sub(GAP));
     }
 
     fn wait(self, gap: Duration, stop: &AtomicBool) {

@@ -164,7 +164,7 @@ fn by_default_little_is_sent_and_nothing_written() {
     wait_for("a capture", || Path::new(&file).exists());
     sleep(Duration::from_secs(1));
     let child = Hosts::command(&hosts.near, &["identify", FAR, "--json", "--with-host"]).start();
-    sleep(Duration::from_secs(60));
+    sleep(Duration::from_mins(1));
     signal(child.id(), "-INT");
     let ended = child.finish();
     ended.exits(130);

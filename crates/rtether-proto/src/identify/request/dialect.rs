@@ -173,7 +173,11 @@ impl Dialect {
         match self {
             Self::Modbus { .. } => Some(Framing::Modbus),
             Self::Enip { .. } => Some(Framing::Enip),
-            _ => None,
+            Self::Echo { .. }
+            | Self::Message { .. }
+            | Self::Unreachable { .. }
+            | Self::Connect
+            | Self::Snmp { .. } => None,
         }
     }
 
