@@ -155,8 +155,8 @@ pub(crate) struct Place {
     pub(crate) source: u32,
 }
 
-/// Returns whether the name of a stack is that of a file.
-pub(crate) fn is_file(name: &str) -> bool {
+/// Returns whether the name of a stack is that of a file, a profile.
+pub fn is_file(name: &str) -> bool {
     [".yaml", ".yml", ".json"].iter().any(|ending| name.ends_with(ending))
 }
 
@@ -164,6 +164,8 @@ pub(crate) fn is_file(name: &str) -> bool {
 pub const FIGURES: [&str; 7] =
     ["fixed", "request_octet", "answer_octet", "both_octets", "receive", "jitter", "scan"];
 
+/// Largest frame of a round trip, in octets.
+pub const MAX_FRAME: u64 = 65_535;
 /// Most series of a profile.
 pub const MAX_SERIES: usize = 64;
 /// Most round trips that a series keeps: intervals of more are far below the jitter.

@@ -72,14 +72,15 @@ mod written;
 pub use change::Override;
 pub use check::Domains;
 pub use codes::Severity;
+pub use device::is_file as is_profile;
 pub use diagnostic::quote;
 pub use diagnostic::{Diagnostic, Label, Source, Span};
 pub use fix::{Fix, Fixed, Made, Which};
 pub use help::{Edit, EditJson, Help, Replacement};
 pub use include::Loader;
 pub use plan::{
-    About, Assumption, Assumptions, Cost, Design, Freedom, Limit, Loss, Priced, Requirement,
-    RunPlan, Scenario, Stage, Statistic, Sum,
+    About, Assumption, Assumptions, Cost, Design, Freedom, Identified, Limit, Loss, Priced,
+    Requirement, RunPlan, Scenario, Stage, Statistic, Sum,
 };
 pub use schema::{profile_schema, schema, shim_schema};
 pub use suggest::nearest_name;

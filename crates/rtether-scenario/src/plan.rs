@@ -136,8 +136,10 @@ impl Assumption {
         let section = self.path.split(['.', '[']).next().unwrap_or("");
         match section {
             "stacks" => "stack",
-            "nodes" if self.path.ends_with(".stack") => "stack",
-            "nodes" => "node",
+            "nodes" => match self.path.rsplit_once('.') {
+                Some((_, "stack")) => "stack",
+                _ => "node",
+            },
             "links" => "link",
             _ => self.path.rsplit('.').next().unwrap_or(""),
         }

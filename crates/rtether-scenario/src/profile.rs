@@ -8,8 +8,8 @@ mod stack;
 mod text;
 
 pub use crate::device::{
-    Bin, FIGURES, MAX_BINS, MAX_SERIES, MAX_TEXT, MAX_TRIPS, Method, NotKnown, Profile, Range,
-    Series, Tail, Trial, Trips,
+    Bin, FIGURES, MAX_BINS, MAX_FRAME, MAX_SERIES, MAX_TEXT, MAX_TRIPS, Method, NotKnown, Profile,
+    Range, Series, Tail, Trial, Trips,
 };
 use crate::diagnostic::{Diagnostic, Sink, Source, Span};
 use crate::keys::table::PROFILE;

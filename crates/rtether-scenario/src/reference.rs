@@ -80,7 +80,7 @@ pub fn profile_keys() -> String {
     let own =
         PROFILE_SECTIONS.iter().copied().filter(|own| !SECTIONS.iter().any(|s| s.name == own.name));
     sections(&mut out, &own.collect::<Vec<_>>());
-    out
+    out.replace("](#stack)", "](scenario.md#stack)")
 }
 
 fn sections(out: &mut String, sections: &[&Section]) {

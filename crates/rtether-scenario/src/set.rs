@@ -9,7 +9,7 @@ use super::change::Override;
 use super::diagnostic::{Sink, Source, Span};
 use super::overrides;
 use super::span::spanned;
-use super::tree::{self, Data, Entry, Value};
+use super::tree::{self, Data, Value};
 
 /// The files of a scenario as one tree.
 pub(super) struct Files {
@@ -66,8 +66,9 @@ pub(super) fn edit(root: &Value, sources: &[Source], change: &Override) -> Optio
         return None;
     };
     if written.starts_with('{') {
-        let own = |entry: &&Entry| entry.value.span.source == at.span.source;
-        let (place, new) = match entries.iter().rfind(own) {
+        // What a profile adds stands elsewhere.
+        let source = at.span.source;
+        let (place, new) = match entries.iter().rfind(|own| own.value.span.source == source) {
             Some(last) => (last.value.span.end as usize, format!(", {entry}")),
             None => (start + 1, format!(" {entry} ")),
         };

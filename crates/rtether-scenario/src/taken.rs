@@ -66,10 +66,9 @@ impl<'r> Taken<'r> {
                 continue;
             }
             let span = stack.span;
-            let entry = |key: &str, value| Entry { key: key.to_owned(), key_span: span, value };
             let why = Data::Scalar(format!("{file}: {}", reasons.join("; ")));
-            let parts = vec![entry("is", stack.clone()), entry("why", Value { span, data: why })];
-            more.push(entry(path, Value { span, data: Data::Map(parts) }));
+            let parts = vec![entry("is", span, stack.data.clone()), entry("why", span, why)];
+            more.push(entry(path, span, Data::Map(parts)));
         }
         let Data::Map(sections) = &mut root.data else { return };
         if more.is_empty() {
@@ -104,20 +103,43 @@ impl<'r> Taken<'r> {
         for part in parts(root, "nodes") {
             let Data::Map(entries) = &mut part.value.data else { continue };
             let Some(own) = entries.iter_mut().find(|own| own.key == "stack") else { continue };
-            let span = own.value.span;
-            let file = match &mut own.value.data {
-                Data::Scalar(name) if is_file(name) && !declared.contains(name) => {
-                    self.stack(name, span, sources, sink).map(|(file, stack)| {
-                        own.value = stack;
-                        file
-                    })
-                }
-                Data::Map(inner) => self.within(inner, sources, sink),
-                Data::Null | Data::Scalar(_) | Data::List(_) => None,
-            };
-            if let Some(file) = file {
+            if let Some(file) = self.stand_for(&mut own.value, &declared, sources, sink) {
                 self.note(format!("nodes.{}.stack", part.key), file, own.value.clone());
             }
+        }
+        // What is assumed of a node with a profile is compared with the node.
+        for assumed in parts(root, "assumed") {
+            let Some(is) = find(&mut assumed.value, "is") else { continue };
+            if !assumed.key.starts_with("nodes.") {
+                continue;
+            }
+            let stack = match assumed.key.rsplit_once('.') {
+                Some((_, "stack")) => Some(is),
+                _ => find(is, "stack"),
+            };
+            if let Some(own) = stack {
+                self.stand_for(own, &declared, sources, sink);
+            }
+        }
+    }
+
+    /// Puts a stack in place of the profile of a node; returns the file.
+    fn stand_for(
+        &mut self,
+        own: &mut Value,
+        declared: &[String],
+        sources: &mut Vec<Source>,
+        sink: &mut Sink,
+    ) -> Option<String> {
+        let span = own.span;
+        match &mut own.data {
+            Data::Scalar(name) if is_file(name) && !declared.contains(name) => {
+                let (file, stack) = self.stack(name, span, sources, sink)?;
+                *own = stack;
+                Some(file)
+            }
+            Data::Map(inner) => self.within(inner, sources, sink),
+            Data::Null | Data::Scalar(_) | Data::List(_) => None,
         }
     }
 
@@ -197,25 +219,25 @@ impl<'r> Taken<'r> {
         sources: &mut Vec<Source>,
         sink: &mut Sink,
     ) -> Option<Device> {
-        let mut refuse = |code, title: String, label: &str| {
-            sink.push(Diagnostic::new(code, title, span, label));
-        };
         if self.devices.len() >= MAX_PROFILES {
             let label = format!("a scenario may have {MAX_PROFILES}");
-            refuse(&codes::TOO_LARGE, "too many profiles".to_owned(), &label);
+            let title = "too many profiles";
+            sink.push(Diagnostic::new(&codes::TOO_LARGE, title, span, label));
             return None;
         }
         let text = match (self.read)(file) {
             Ok(text) => text,
             Err(why) => {
-                refuse(&codes::UNREAD_FILE, format!("{} cannot be read", quote(file)), &why);
+                let title = format!("{} cannot be read", quote(file));
+                sink.push(Diagnostic::new(&codes::UNREAD_FILE, title, span, why));
                 return None;
             }
         };
         self.octets = self.octets.saturating_add(text.len());
         if self.octets > MAX_FILE_SIZE {
-            let title = "the profiles are too large together".to_owned();
-            refuse(&codes::TOO_LARGE, title, "with this one they have more than 64 MiB");
+            let title = "the profiles are too large together";
+            let label = "with this one they have more than 64 MiB";
+            sink.push(Diagnostic::new(&codes::TOO_LARGE, title, span, label));
             return None;
         }
         if !begins_as_part(&text) {
@@ -236,11 +258,8 @@ impl<'r> Taken<'r> {
         let mut reader = Reader::new(std::mem::take(sink), sources);
         let profile = profile::read(&mut reader, &root);
         *sink = reader.sink;
-        let part = |key: &str| {
-            let Data::Map(entries) = &root.data else { return None };
-            entries.iter().find(|own| own.key == key).map(|own| own.value.clone())
-        };
-        Some(Device { profile: profile?, source, stack: part("stack"), reply: part("reply") })
+        let [stack, reply] = ["stack", "reply"].map(|key| part(&root, key).cloned());
+        Some(Device { profile: profile?, source, stack, reply })
     }
 
     /// Completes replies of flows to devices with a profile, unless they say when answers leave.
@@ -311,6 +330,10 @@ fn complete(entries: &mut Vec<Entry>, more: Value) {
     }
 }
 
+fn entry(key: &str, span: Span, data: Data) -> Entry {
+    Entry { key: key.to_owned(), key_span: span, value: Value { span, data } }
+}
+
 fn find<'v>(root: &'v mut Value, key: &str) -> Option<&'v mut Value> {
     let Data::Map(entries) = &mut root.data else { return None };
     entries.iter_mut().find(|own| own.key == key).map(|own| &mut own.value)
@@ -338,13 +361,16 @@ fn names(root: &Value, section: &str) -> Vec<String> {
 
 /// Returns the names of those that receive a flow.
 fn listeners(flow: &Value) -> Vec<String> {
-    let name = |value: &Value| match &value.data {
-        Data::Scalar(name) => Some(name.clone()),
-        Data::Null | Data::List(_) | Data::Map(_) => None,
-    };
     match part(flow, "to") {
-        Some(Value { data: Data::List(all), .. }) => all.iter().filter_map(name).collect(),
-        Some(one) => name(one).into_iter().collect(),
+        Some(Value { data: Data::List(all), .. }) => all.iter().filter_map(scalar).collect(),
+        Some(one) => scalar(one).into_iter().collect(),
         None => Vec::new(),
+    }
+}
+
+fn scalar(value: &Value) -> Option<String> {
+    match &value.data {
+        Data::Scalar(text) => Some(text.clone()),
+        Data::Null | Data::List(_) | Data::Map(_) => None,
     }
 }

@@ -9,6 +9,7 @@ mod edits;
 mod fix;
 mod generate;
 mod hub;
+mod identified;
 mod include;
 mod included;
 mod messages;

@@ -51,7 +51,7 @@ fn the_kind_that_gains_a_proof_is_the_first() {
     assert_eq!(found.condition(), " if 2 assumptions hold");
     let words = " First: `stack` of 2 stations, 20 us .. 200 us; at the upper end 0 of 1 proved, \
                  at the lower end 1.";
-    assert_eq!(found.sentences(), words);
+    assert_eq!(found.sentences(&scenario(PAIR)), words);
     // With more time, it is proved at either end, and the stacks still matter most.
     let found = assumed(&scenario(&PAIR.replace("300 us", "900 us")));
     assert_eq!(found.proved, Some(1));
@@ -122,10 +122,10 @@ fn stacks_without_cost_are_said_once() {
     let text = text.replace("stacks: {", "x-stacks: {");
     let found = assumed(&scenario(&text));
     assert_eq!((found.zero, found.count()), (2, 0));
-    assert_eq!(found.sentences(), " The stacks of 2 stations take no time.");
+    assert_eq!(found.sentences(&scenario(&text)), " The stacks of 2 stations take no time.");
     let mixed = text.replace("b: { stack: zero }", "b: { stack: skeie-controller }");
     let found = assumed(&scenario(&mixed));
-    assert_eq!(found.sentences(), " The stack of 1 station takes no time.");
+    assert_eq!(found.sentences(&scenario(&mixed)), " The stack of 1 station takes no time.");
     // What is assumed is counted as such.
     let text = text + "assumed: { nodes.a.stack: { is: zero, why: INET has none } }\n";
     assert_eq!(assumed(&scenario(&text)).count(), 1);

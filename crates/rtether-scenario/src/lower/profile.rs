@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use rtether_model::quantity::Duration;
+use rtether_model::quantity::{Bytes, Duration};
 
 use super::{stacks, unseen, version};
 use crate::codes;
 use crate::device::{
-    Bin, MAX_BINS, MAX_SERIES, MAX_TEXT, MAX_TRIPS, NotKnown, Profile, Range, Series, Tail, Trial,
-    Trips,
+    Bin, MAX_BINS, MAX_FRAME, MAX_SERIES, MAX_TEXT, MAX_TRIPS, NotKnown, Profile, Range, Series,
+    Tail, Trial, Trips,
 };
 use crate::diagnostic::{Diagnostic, Span, quote};
 use crate::keys::Section;
@@ -159,8 +159,9 @@ fn series(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Series> {
 
 fn protocol(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<String> {
     let own = reader.scalar(fields, "protocol")?;
-    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    if !own.value.is_empty() && own.value.len() <= 32 && own.value.chars().all(is_plain) {
+    let mut signs = own.value.bytes();
+    let is_plain = signs.all(|own| matches!(own, b'a'..=b'z' | b'0'..=b'9' | b'-'));
+    if !own.value.is_empty() && own.value.len() <= 32 && is_plain {
         return Some(own.value.to_owned());
     }
     let title = format!("{} cannot name a protocol", quote(own.value));
@@ -243,7 +244,7 @@ fn trips(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Vec<Trips> {
         for key in ["request", "answer", "times"] {
             reader.require(&own, key);
         }
-        let [request, answer] = ["request", "answer"].map(|key| reader.size(&own, key));
+        let [request, answer] = ["request", "answer"].map(|key| frame(reader, &own, key));
         let times = reader.values(&own, "times").unwrap_or_default();
         let (Some(request), Some(answer)) = (request, answer) else { continue };
         let Some(rest) = left.checked_sub(times.len()) else {
@@ -254,7 +255,17 @@ fn trips(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Vec<Trips> {
         };
         left = rest;
         let times = times.into_iter().map(crate::reader::picoseconds).collect::<Vec<Duration>>();
-        found.push(Trips { request: request.value, answer: answer.value, times });
+        found.push(Trips { request, answer, times });
     }
     found
+}
+
+fn frame(reader: &mut Reader<'_>, fields: &Fields<'_>, key: &'static str) -> Option<Bytes> {
+    let size = reader.size(fields, key)?;
+    if size.value > Bytes::new(MAX_FRAME) {
+        let (rule, found) = (format!("at most {MAX_FRAME} B"), size.value.to_string());
+        reader.out_of_range(key, size.span, &rule, &found, "octets of one frame");
+        return None;
+    }
+    Some(size.value)
 }

@@ -10,25 +10,30 @@
 //! its 99 % quantile, so that round trips are as measured, and all of its largest value, which one
 //! direction may have alone.
 
+use std::fmt::Write as _;
+
 use rtether_model::network::Servers;
-use rtether_model::quantity::Duration;
+use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::wire::MAX_TAGGED_FRAME;
 use rtether_proto::identify::Order;
 
 use super::text::{servers_word, time};
-use crate::device::{Profile, Range, Series};
+use crate::device::{MAX_FRAME, Profile, Range, Series};
 
 /// The smallest frame.
 const SMALLEST: i64 = 64;
 /// Largest cost of an octet that a scenario takes.
 const MOST_OCTET: Duration = Duration::from_ms(1);
+/// Largest cost of a packet, and of its jitter.
+const LONGEST: Duration = Duration::from_secs(1_000);
 /// Shares of a jitter, in percent, below its largest value.
 const SHARES: [usize; 7] = [0, 5, 25, 50, 75, 95, 99];
 
 /// Returns the lines of `stack:`; `None` if no series has a fixed cost.
 pub(super) fn stack(profile: &Profile) -> Option<String> {
     let series = profile.series(profile.stack_from.as_deref()?)?;
-    let fixed = series.fixed?;
+    // A scenario takes an hour at most, with all that is added here.
+    let fixed = series.fixed.filter(|fixed| fixed.high <= LONGEST)?;
     let [request, answer] = octets(series);
     let [least, most] = receiving(series, fixed, request);
     let send = (fixed.low - most).max(Duration::ZERO);
@@ -36,19 +41,19 @@ pub(super) fn stack(profile: &Profile) -> Option<String> {
     let rest = fixed.low - send - receive;
     let wide = above(request) + above(answer);
     let mut out = String::from("stack:\n");
-    out.push_str(&format!("  send: {}\n", cost(send, answer.value)));
-    out.push_str(&format!("  receive: {}\n", cost(receive, request.value)));
+    let _ = writeln!(out, "  send: {}", cost(send, answer.value));
+    let _ = writeln!(out, "  receive: {}", cost(receive, request.value));
     let upper = rest + (fixed.high - fixed.low) + wide;
     if upper > Duration::ZERO {
-        out.push_str(&format!("  both: {{ unknown: {} .. {} }}\n", time(rest), time(upper)));
+        let _ = writeln!(out, "  both: {{ unknown: {} .. {} }}", time(rest), time(upper));
     }
     out.push_str(&jitter(series, fixed, [request, answer]).unwrap_or_default());
     if series.servers == Some(Servers::PerDirection) {
-        out.push_str(&format!("  servers: {}\n", servers_word(Servers::PerDirection)));
+        let _ = writeln!(out, "  servers: {}", servers_word(Servers::PerDirection));
     }
     if let Some(queue) = series.queue {
         // The shortest that a scenario has: one packet waits.
-        out.push_str(&format!("  stack_queue: {}\n", queue.max(1)));
+        let _ = writeln!(out, "  stack_queue: {}", queue.max(1));
     }
     if series.order == Some(Order::Priority) {
         out.push_str(
@@ -68,7 +73,7 @@ pub(super) fn reply(profile: &Profile) -> Option<String> {
     let after = after.map_or(Duration::ZERO, |(own, stack)| own.high - stack.low);
     let mut out = format!("reply:\n  after: {}\n", time(after));
     if let Some(scan) = series.scan.filter(|scan| scan.value > Duration::ZERO) {
-        out.push_str(&format!("  scan: {}\n", time(scan.value)));
+        let _ = writeln!(out, "  scan: {}", time(scan.value));
     }
     Some(out)
 }
@@ -79,15 +84,12 @@ pub(super) fn assumptions(profile: &Profile) -> Vec<String> {
         return vec!["no series shows the stack".to_owned()];
     };
     let mut found = Vec::new();
-    match series.confirmed {
-        Some(trial) if trial.holds => {}
-        Some(_) => {
-            found.push("not confirmed: a series that was not used came out otherwise".to_owned())
-        }
-        None => {
-            found.push("not confirmed: no further series was predicted and measured".to_owned())
-        }
-    }
+    let trial = match series.confirmed {
+        Some(trial) if trial.holds => None,
+        Some(_) => Some("not confirmed: a series that was not used came out otherwise"),
+        None => Some("not confirmed: no further series was predicted and measured"),
+    };
+    found.extend(trial.map(str::to_owned));
     if series.request_octet.is_none() && series.answer_octet.is_none() {
         found.push(match series.both_octets {
             Some(_) => "an octet costs half each way: its sizes were alike".to_owned(),
@@ -140,7 +142,7 @@ fn jitter(series: &Series, fixed: Range, octets: [Range; 2]) -> Option<String> {
     }
     let rest = residuals(series, fixed, octets);
     let Some(&most) = rest.last() else {
-        let mean = series.jitter?.value;
+        let mean = series.jitter?.value.min(LONGEST);
         return (mean > Duration::ZERO).then(|| format!("  jitter: {}\n", time(mean)));
     };
     if most == Duration::ZERO {
@@ -155,16 +157,20 @@ fn jitter(series: &Series, fixed: Range, octets: [Range; 2]) -> Option<String> {
     Some(format!("  jitter:\n    quantiles: [{}]\n", points.join(", ")))
 }
 
+/// Returns what the octets of a frame cost.
+fn of(octet: Range, frame: Bytes) -> Duration {
+    let size = frame.min(Bytes::new(MAX_FRAME));
+    octet.value * i64::try_from(size.get()).expect("a frame is short")
+}
+
 /// Returns what round trips have above the least, in order.
 fn residuals(series: &Series, fixed: Range, [request, answer]: [Range; 2]) -> Vec<Duration> {
     let mut rest: Vec<Duration> = Vec::new();
     for trips in &series.trips {
-        let sizes = [(trips.request, request), (trips.answer, answer)];
-        let least = sizes.map(|(size, octet)| {
-            octet.value * i64::try_from(size.get()).unwrap_or(i64::from(u16::MAX))
-        });
-        let least = fixed.value + least[0] + least[1];
-        rest.extend(trips.times.iter().map(|time| (*time - least).max(Duration::ZERO)));
+        let least = fixed.value + of(request, trips.request) + of(answer, trips.answer);
+        rest.extend(
+            trips.times.iter().map(|time| (*time - least).max(Duration::ZERO).min(LONGEST)),
+        );
     }
     rest.sort_unstable();
     rest

@@ -14,18 +14,19 @@ use crate::written::scalar;
 /// Writing to a text does not fail, so that results of `write!` are left alone.
 pub(super) fn write(profile: &Profile) -> String {
     let mut out = String::from("rtether: 1\nprofile:\n");
-    let mut about = |key: &str, value: Option<&str>| {
+    for (key, value) in [
+        ("device", Some(&profile.device)),
+        ("firmware", profile.firmware.as_ref()),
+        ("address", profile.address.as_ref()),
+        ("date", Some(&profile.date)),
+        ("host", profile.host.as_ref()),
+        ("stack_from", profile.stack_from.as_ref()),
+        ("reply_from", profile.reply_from.as_ref()),
+    ] {
         if let Some(value) = value {
             let _ = writeln!(out, "  {key}: {}", text(value));
         }
-    };
-    about("device", Some(&profile.device));
-    about("firmware", profile.firmware.as_deref());
-    about("address", profile.address.as_deref());
-    about("date", Some(&profile.date));
-    about("host", profile.host.as_deref());
-    about("stack_from", profile.stack_from.as_deref());
-    about("reply_from", profile.reply_from.as_deref());
+    }
     out.push_str(&stack::stack(profile).unwrap_or_default());
     out.push_str(&stack::reply(profile).unwrap_or_default());
     if !profile.requests.is_empty() {
@@ -59,7 +60,6 @@ fn write_series(out: &mut String, series: &Series) {
         format!("{{ from: {}, to: {}, count: {} }}", time(bin.from), time(bin.to), bin.count)
     });
     if let Some(trial) = &series.confirmed {
-        let tail = |Tail { p50, p99 }| format!("{{ p50: {}, p99: {} }}", time(p50), time(p99));
         let [predicted, measured] = [trial.predicted, trial.measured].map(tail);
         let holds = trial.holds;
         let parts = format!("holds: {holds}, predicted: {predicted}, measured: {measured}");
@@ -70,6 +70,10 @@ fn write_series(out: &mut String, series: &Series) {
         let (request, answer) = (own.request, own.answer);
         format!("{{ request: {request}, answer: {answer}, times: [{}] }}", times.join(", "))
     });
+}
+
+fn tail(Tail { p50, p99 }: Tail) -> String {
+    format!("{{ p50: {}, p99: {} }}", time(p50), time(p99))
 }
 
 fn write_words(out: &mut String, series: &Series) {

@@ -20,11 +20,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::bound;
-use crate::scenario::{About, Assumption, Scenario};
+use crate::scenario::{About, Assumption, Identified, Scenario, quote};
 use crate::touching::{Reach, condition, is_judged};
 
 /// Streams above which it is not computed what matters most.
 const MOST_STREAMS: usize = 5_000;
+/// Profiles that a sentence names.
+const MOST_FILES: usize = 3;
 /// Parts of a limit.
 const WHOLE: i128 = 1_000_000;
 
@@ -92,6 +94,8 @@ pub(crate) struct AssumedJson<'a> {
     kinds: Vec<KindJson<'a>>,
     /// All assumptions.
     list: Vec<HeldJson<'a>>,
+    /// Stacks that come from profiles of devices: their intervals are those of a measurement.
+    identified: Vec<IdentifiedJson<'a>>,
     /// Stations whose stacks take no time although nobody assumed it.
     zero_stacks: usize,
 }
@@ -124,6 +128,14 @@ struct HeldJson<'a> {
     why: &'a str,
     /// Whether it touches what is judged.
     touches: bool,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct IdentifiedJson<'a> {
+    /// The stack, as a path in the scenario.
+    path: &'a str,
+    /// File of the profile.
+    profile: &'a str,
 }
 
 impl Assumed {
@@ -211,7 +223,8 @@ impl Assumed {
     /// Returns whether there is anything to say.
     pub fn is_any(&self, scenario: &Scenario) -> bool {
         let own = &scenario.assumptions;
-        self.zero > 0 || !own.held.is_empty() || !own.ended.is_empty()
+        let is_stated = own.held.is_empty() && own.ended.is_empty() && own.identified.is_empty();
+        self.zero > 0 || !is_stated
     }
 
     /// Returns the kinds as a table.
@@ -244,12 +257,14 @@ impl Assumed {
             .done()
     }
 
-    /// Returns what matters most, and what takes no time, as sentences that begin with a blank.
-    pub fn sentences(&self) -> String {
+    /// Returns what matters most, what is identified, and what takes no time, as sentences that begin
+    /// with a blank.
+    pub fn sentences(&self, scenario: &Scenario) -> String {
         let mut said = String::new();
         if let Some(text) = self.first().and_then(|first| self.first_words(first)) {
             said = format!(" First: {text}.");
         }
+        said.push_str(&identified(&scenario.assumptions.identified));
         if self.zero > 0 {
             let stations = plural(self.zero, "station");
             let verb = if self.zero == 1 { "takes" } else { "take" };
@@ -307,9 +322,35 @@ impl Assumed {
             first: self.first().map(|first| first.name.as_str()),
             kinds: kinds.collect(),
             list: list.collect(),
+            identified: own
+                .identified
+                .iter()
+                .map(|one| IdentifiedJson { path: &one.path, profile: &one.file })
+                .collect(),
             zero_stacks: self.zero,
         }
     }
+}
+
+/// Returns whose stacks are identified, and by which profiles, as a sentence behind a blank.
+fn identified(all: &[Identified]) -> String {
+    let mut nodes = BTreeSet::<NodeId>::new();
+    let mut files = BTreeSet::new();
+    for one in all {
+        files.insert(one.file.as_str());
+        if let About::Nodes(own) = &one.about {
+            nodes.extend(own);
+        }
+    }
+    if nodes.is_empty() {
+        return String::new();
+    }
+    let (stack, verb) = if nodes.len() == 1 { ("stack", "is") } else { ("stacks", "are") };
+    let more = files.len().saturating_sub(MOST_FILES);
+    let mut named: Vec<String> = files.into_iter().take(MOST_FILES).map(quote).collect();
+    named.extend((more > 0).then(|| format!("{more} more")));
+    let of = plural(nodes.len(), "station");
+    format!(" The {stack} of {of} {verb} identified, {}.", named.join(", "))
 }
 
 /// Returns two ends as a scenario has them.

@@ -1,7 +1,7 @@
 //! A plant as one file of ours: with what other files hold and generators make, and all changes.
 
 use super::{Choice, Exported, Reasons};
-use crate::scenario::{Scenario, Written};
+use crate::scenario::{Assumptions, Scenario, Written};
 
 /// Name of this form, and what it is.
 pub const YAML: (&str, &str) =
@@ -27,6 +27,9 @@ pub fn whole(scenario: &Scenario, written: &Written, choice: &Choice) -> Result<
 
 /// Returns whether a text is read as this scenario, whatever the title of its file.
 fn is_same(text: &str, scenario: &Scenario) -> bool {
-    let read = Written::from(text.to_owned()).load().scenario;
-    read.is_some_and(|read| Scenario { name: scenario.name.clone(), ..read } == *scenario)
+    let Some(read) = Written::from(text.to_owned()).load().scenario else { return false };
+    // The one file does not say any more which profiles its stacks are from.
+    let identified = scenario.assumptions.identified.clone();
+    let assumptions = Assumptions { identified, ..read.assumptions };
+    Scenario { name: scenario.name.clone(), assumptions, ..read } == *scenario
 }

@@ -69,7 +69,7 @@ impl Checked {
             "{}: {}.{}",
             text::plural(counts.streams, "stream"),
             counts.words_of(&self.basis()),
-            self.assumed.sentences()
+            self.assumed.sentences(&self.scenario)
         );
         let first = self.worst_first().first().map(|&index| self.stream(index));
         let Some(tail) = first.and_then(|stream| self.sentence(&stream)) else {

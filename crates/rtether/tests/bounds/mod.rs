@@ -16,6 +16,7 @@ mod deadlines;
 mod draw;
 mod full;
 mod helped;
+mod identified;
 mod incremental;
 mod layers;
 mod messages;

@@ -42,7 +42,7 @@ pub(crate) static PROFILE_SECTIONS: &[&Section] = &[
 pub(crate) static PROFILE: Section = Section {
     name: "profile",
     noun: "a profile",
-    description: "The whole file. Keys that begin with `x-` are ignored. A scenario takes `stack` and `reply` from it; both are made of the series that `device` names.",
+    description: "The whole file. Keys that begin with `x-` are ignored. A scenario takes `stack` and `reply` from it; both are made of the series that `profile` names.",
     keys: &[
         VERSION_KEY,
         key(
@@ -64,7 +64,7 @@ pub(crate) static PROFILE: Section = Section {
             Kind::One(&SCANNED),
             Optional,
             "{ after: 1 ms, scan: 10 ms }",
-            "When answers leave. Flows to the device with a `reply` take what they do not say from it.",
+            "When answers leave. Flows to the device whose `reply` says neither `after` nor `scan` take both from it.",
         ),
         key(
             "requests",

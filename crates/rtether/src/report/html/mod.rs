@@ -108,7 +108,8 @@ const ASSUMED_NOTE: &str = "Values that are assumed and not known, as the scenar
 /// Returns the assumptions by kind, and one by one.
 fn assumed(checked: &Checked) -> Markup {
     let own = &checked.assumed;
-    let said = format!("{}.{}", plural(own.count(), "assumption"), own.sentences());
+    let said =
+        format!("{}.{}", plural(own.count(), "assumption"), own.sentences(&checked.scenario));
     let mut body = Markup::from(element("p").text(said));
     body.push(own.kinds_table().html(|_| false));
     let mut all = own.table(&checked.scenario);
@@ -129,7 +130,8 @@ fn extra_verdicts(mut page: Page, checked: &Checked) -> Page {
         let body = stages::table(checked).html(|row| late[row]);
         page = page.section("stages", "Stages of the run", STAGES_NOTE, body);
     }
-    if !checked.scenario.assumptions.held.is_empty() {
+    let assumptions = &checked.scenario.assumptions;
+    if !assumptions.held.is_empty() || !assumptions.identified.is_empty() {
         page = page.section("assumed", "What it rests on", ASSUMED_NOTE, assumed(checked));
     }
     if let Some(help) = &checked.help {
