@@ -6,13 +6,14 @@
 //! line. Importers name nodes by [`Names`](crate::sheet::Names), since links and flows refer to
 //! these; flows are named here.
 
+use std::collections::BTreeSet;
 use std::fmt::{self, Display, Formatter};
 
 use rtether_model::quantity::Duration;
 
 pub(crate) use crate::basis::{Basis, Value};
-use crate::options::Class;
-use crate::plan::Assumption;
+use crate::options::{Class, Options};
+use crate::plan::{Assumption, Identified};
 use crate::sheet::{Names, Sheet, rate, scalar, thousandths, time};
 use crate::text::plain;
 
@@ -84,8 +85,9 @@ pub(crate) enum Text {
 }
 
 impl PlantDraft {
-    /// Returns the text of the scenario, and what was assumed.
-    pub(crate) fn write(&self) -> (String, Vec<Assumption>) {
+    /// Returns the text of the scenario, what was assumed, and what became of profiles.
+    pub(crate) fn write(mut self, options: &Options) -> (String, Vec<Assumption>, Identified) {
+        let identified = self.identify(options);
         let mut sheet = Sheet::default();
         for line in &self.head {
             sheet.line(&format!("# {line}"));
@@ -110,7 +112,46 @@ impl PlantDraft {
             sheet.line("accept:");
             sheet.line(&format!("  - {{ flow: \"*\",{deadline} lost: 0 }}"));
         }
-        sheet.done()
+        let (text, assumptions) = sheet.done();
+        (text, assumptions, identified)
+    }
+
+    /// Gives stations the stacks of their profiles, and leaves out the stacks that nobody has then.
+    fn identify(&mut self, options: &Options) -> Identified {
+        let mut found = Identified::default();
+        for profile in options.profiles() {
+            let of = self.stations.iter_mut().filter(|own| profile.is_of(&own.name));
+            let before = found.stations.len();
+            for station in of {
+                let values = station.values.iter_mut().find(|(key, _)| *key == "stack");
+                let Some((_, value)) = values else { continue };
+                if matches!(value.basis, Basis::Assumed(_)) {
+                    found.ended.push(format!("nodes.{}.stack", station.name));
+                }
+                *value = Value { value: Text::Name(profile.file.clone()), basis: Basis::Stated };
+                found.stations.push(station.name.clone());
+            }
+            if found.stations.len() == before {
+                found.unknown.push(profile.station.clone());
+            }
+        }
+        if !found.stations.is_empty() {
+            self.leave_out_idle_stacks(&mut found);
+        }
+        found
+    }
+
+    fn leave_out_idle_stacks(&mut self, found: &mut Identified) {
+        let values = self.stations.iter().flat_map(|own| &own.values);
+        let names = values.filter(|(key, _)| *key == "stack").map(|(_, own)| own.value.to_string());
+        let used: BTreeSet<String> = names.collect();
+        self.stacks.retain(|stack| {
+            let is_used = used.contains(&scalar(&stack.name));
+            if !is_used {
+                found.ended.extend(stack.assumed("stacks"));
+            }
+            is_used
+        });
     }
 
     fn write_links(&self, sheet: &mut Sheet) {
@@ -182,6 +223,15 @@ impl Draft {
     /// Begins a draft with what is said of it as a whole.
     pub(crate) fn with(name: &str, basis: Basis) -> Self {
         Self { name: name.to_owned(), basis, values: Vec::new() }
+    }
+
+    /// Returns the paths of what is assumed of it.
+    fn assumed(&self, section: &str) -> Vec<String> {
+        let path = format!("{section}.{}", self.name);
+        let values = self.values.iter().filter(|(_, own)| matches!(own.basis, Basis::Assumed(_)));
+        let values = values.map(|(key, _)| format!("{path}.{key}"));
+        let is_whole = matches!(self.basis, Basis::Assumed(_));
+        is_whole.then(|| path.clone()).into_iter().chain(values).collect()
     }
 
     /// Begins a station with its stack.
@@ -346,7 +396,7 @@ mod tests {
             run: Value::stated(Duration::from_ms(10)),
             has_deadlines: Some(true),
         };
-        let (text, assumptions) = draft.write();
+        let (text, assumptions, _) = draft.write(&Options::new());
         let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty()).collect();
         let expected = "\
 # From a.csv by `rtether import`.

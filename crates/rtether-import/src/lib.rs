@@ -75,8 +75,8 @@ pub use cabling::Cabling;
 pub use capture::{IpPacket, Learner, Lesson, Sight, Source, StreamKey, ip_packets};
 pub use columns::{Column, Columns};
 pub use error::ImportError;
-pub use options::{Class, Frequency, Options};
-pub use plan::{Assumption, Code, Count, Finding, Plan};
+pub use options::{Class, Frequency, Options, Profile};
+pub use plan::{Assumption, Code, Count, Finding, Identified, Plan};
 
 /// Largest file of text that is read, in octets; a capture may be larger.
 pub const MAX_FILE_SIZE: usize = 64 << 20;
@@ -170,7 +170,7 @@ pub fn import_all(files: &[File<'_>], options: &Options) -> Result<Plan, ImportE
             scl::import(&texts.collect::<Vec<_>>(), options)
         }
         [(file, text)] if saihu::is_saihu(text) => match options.cabling() {
-            None => saihu::import(file.name, text),
+            None => saihu::import(file.name, text, options),
             Some(_) => Err(ImportError::new(
                 file.name,
                 None,

@@ -110,6 +110,26 @@ pub struct Options {
     config: Option<String>,
     frequency: Option<Frequency>,
     deadlines: [Deadline; CLASSES],
+    profiles: Vec<Profile>,
+}
+
+/// The profile of a device, whose stack a station takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Profile {
+    /// The station, or the device whose interfaces several stations are.
+    pub station: String,
+    /// The file, relative to the scenario.
+    pub file: String,
+    /// Its content.
+    pub text: String,
+}
+
+impl Profile {
+    /// Returns whether a station is this device, or one of its interfaces.
+    pub(crate) fn is_of(&self, station: &str) -> bool {
+        let rest = station.strip_prefix(self.station.as_str());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '/']))
+    }
 }
 
 /// The deadline of a class.
@@ -150,6 +170,7 @@ impl Options {
             cabling: None,
             config: None,
             frequency: None,
+            profiles: Vec::new(),
             deadlines: [
                 Deadline::usual(Class::Goose),
                 Deadline::usual(Class::Heartbeat),
@@ -207,6 +228,18 @@ impl Options {
     pub const fn with_deadline(mut self, class: Class, deadline: Option<Duration>) -> Self {
         self.deadlines[class.index()] = Deadline { time: deadline, is_stated: true };
         self
+    }
+
+    /// States the profile of a device.
+    #[must_use]
+    pub fn with_profile(mut self, profile: Profile) -> Self {
+        self.profiles.push(profile);
+        self
+    }
+
+    /// Returns the profiles of devices.
+    pub fn profiles(&self) -> &[Profile] {
+        &self.profiles
     }
 
     /// Returns the frequency, and whether it was stated.

@@ -13,6 +13,19 @@ pub struct Plan {
     pub findings: Vec<Finding>,
     /// What the file holds and what became of it.
     pub counts: Vec<Count>,
+    /// What became of profiles of devices.
+    pub identified: Identified,
+}
+
+/// Stations whose stacks come from profiles of devices.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Identified {
+    /// The stations.
+    pub stations: Vec<String>,
+    /// Paths of assumptions that have ended, since nothing rests on them any more.
+    pub ended: Vec<String>,
+    /// Names with a profile that no station has.
+    pub unknown: Vec<String>,
 }
 
 /// Something that the file does not say: a comment on its line of the scenario.

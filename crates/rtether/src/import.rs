@@ -12,8 +12,8 @@ mod loads;
 pub use loads::{import, import_all, import_captures};
 pub use rtether_import::{
     Assumption, Before, Cabling, Class, Code, Column, Columns, Count, File, Finding, Frequency,
-    ImportError, IpPacket, Learner, Lesson, MAX_FILE_SIZE, Options, Plan, Sight, Source, StreamKey,
-    ip_packets, is_capture, recognize, stamp,
+    Identified, ImportError, IpPacket, Learner, Lesson, MAX_FILE_SIZE, Options, Plan, Profile, Sight,
+    Source, StreamKey, ip_packets, is_capture, recognize, stamp,
 };
 pub use rtether_model::quantity::Duration;
 use rtether_report::document::{self, Document, Members};
@@ -57,6 +57,10 @@ pub(crate) struct ImportJson<'a> {
     findings: Vec<FindingJson<'a>>,
     /// What the file does not say.
     assumptions: Vec<AssumptionJson<'a>>,
+    /// Stations that take their stacks from profiles of devices.
+    identified: &'a [String],
+    /// Paths of assumptions that have ended by that.
+    ended: &'a [String],
     /// Text of the scenario.
     scenario: &'a str,
 }
@@ -96,6 +100,19 @@ impl Imported<'_> {
         counts.join(", ")
     }
 
+    /// Says how many stations have profiles, and what has ended by that; nothing without any.
+    fn identified(&self) -> String {
+        let Identified { stations, ended, .. } = &self.plan.identified;
+        if stations.is_empty() {
+            return String::new();
+        }
+        let ended = match ended.len() {
+            0 => "other stations need what was assumed of theirs".to_owned(),
+            count => format!("{} ended", plural(count, "assumption")),
+        };
+        format!("; the stacks of {} are identified: {ended}", plural(stations.len(), "station"))
+    }
+
     /// Says how much there is to look at.
     fn summary(&self) -> String {
         format!(
@@ -126,7 +143,8 @@ impl Render for Imported<'_> {
             helps.map(|code| format!("{}: {}\n", code.name(), code.help())).collect();
         let helps = helps.concat();
         let gap = if helps.is_empty() { "" } else { "\n" };
-        parts.push(format!("{hidden}{gap}{helps}\n{}\n", self.summary()).into());
+        let summary = format!("{}{}", self.summary(), self.identified());
+        parts.push(format!("{hidden}{gap}{helps}\n{summary}\n").into());
         parts
     }
 
@@ -156,6 +174,8 @@ impl Render for Imported<'_> {
             counts: Members(plan.counts.iter().map(|count| (count.name, count.number)).collect()),
             findings: findings.collect(),
             assumptions: assumptions.collect(),
+            identified: &plan.identified.stations,
+            ended: &plan.identified.ended,
             scenario: &plan.scenario,
         })
     }

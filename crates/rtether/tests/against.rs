@@ -1,7 +1,7 @@
 //! A capture against a plan: each deviation is found, and none is invented.
 
 use rtether::against::{Deviation, against, html};
-use rtether::import::{Code, Finding, Options, Plan, import};
+use rtether::import::{Code, Finding, Identified, Options, Plan, import};
 use rtether::report::format::{Format, Render};
 use rtether::report::table::Screen;
 use rtether::run::{Progress, simulate_seed};
@@ -118,6 +118,7 @@ fn the_page_has_what_deviates_and_all_flows() {
             text: "two <frames> & no more".into(),
         }],
         counts: Vec::new(),
+        identified: Identified::default(),
     };
     let compared = against(&plan(), &seen(PLAN, &["flows.setpoint.period=4 ms"]));
     let page = html(&compared, &imported);

@@ -6,7 +6,7 @@ use clap::Args;
 use rtether::against::{against, html};
 use rtether::import::{
     Before, Cabling, Class, Columns, Duration, File, Frequency, ImportError, Imported, Options,
-    Plan, Source, import_all, import_captures, is_capture, moved, stamp,
+    Plan, Profile, Source, import_all, import_captures, is_capture, moved, stamp,
 };
 use rtether::report::format::{Format, Render};
 use rtether::report::table::Screen;
@@ -56,6 +56,10 @@ pub(crate) struct ImportArgs {
     /// switch; may be given several times; beside SCL, lists of flows and TSN requirements
     #[arg(long, value_name = "FILE")]
     pub(crate) switches: Vec<PathBuf>,
+    /// Profile of a device, which ends what is assumed of its stack: the name of a station, or of the
+    /// device that has several, and the file, relative to the scenario; may be given several times
+    #[arg(long, value_name = "STATION=FILE", value_parser = profile, conflicts_with = "against")]
+    pub(crate) profile: Vec<(String, String)>,
     /// Section of `omnetpp.ini`, of a network of INET [default: the only one]
     #[arg(long, value_name = "NAME")]
     pub(crate) config: Option<String>,
@@ -102,6 +106,15 @@ fn deadline(text: &str) -> Result<Deadline, String> {
             _ => Err("write a time above zero, or none".into()),
         },
     }
+}
+
+/// Reads `Relay1=relay.yaml`.
+fn profile(text: &str) -> Result<(String, String), String> {
+    let parts = text.split_once('=').map(|(station, file)| (station.trim(), file.trim()));
+    let whole = parts.filter(|(station, file)| !station.is_empty() && scenario::is_profile(file));
+    let (station, file) =
+        whole.ok_or("write a station and its profile, for example Relay1=relay.yaml")?;
+    Ok((station.to_owned(), file.to_owned()))
 }
 
 /// Runs `import`.
@@ -258,12 +271,23 @@ fn read(arguments: &ImportArgs) -> Result<(Option<String>, Plan), Exit> {
         let cabling = cabling(&arguments.switches).map_err(|message| complain(&message))?;
         options = options.with_cabling(cabling);
     }
+    for (station, file) in &arguments.profile {
+        let text = text_of(file, arguments.out.as_deref()).map_err(|why| complain(&why))?;
+        let (station, file) = (station.clone(), file.clone());
+        options = options.with_profile(Profile { station, file, text });
+    }
     let plan = plan(inputs, &options).map_err(|message| complain(&message))?;
     if let Some(draft) = draft {
         let text = stamped(&plan, before.as_deref(), &arguments.include);
         draft.write(&text).map_err(|message| terminal::fail(&message))?;
     }
     Ok((before, plan))
+}
+
+/// Returns the text of a profile that is named relative to the scenario; the user has typed the path.
+fn text_of(file: &str, out: Option<&Path>) -> Result<String, String> {
+    let folder = out.and_then(Path::parent).unwrap_or(Path::new(""));
+    files::read(&folder.join(file), "`rtether identify HOST -o device.yaml` writes a profile")
 }
 
 /// Reads who is cabled to whom.

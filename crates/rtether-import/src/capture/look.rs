@@ -171,7 +171,7 @@ impl Learner {
         let points = Points { names: &[], ways: &seen.ways };
         let (streams, flows) = ((&seen.streams, &seen.copies), &found.flows);
         let draft = draft::draft(title.to_owned(), &points, streams, flows, options);
-        let (scenario, assumptions) = draft.write();
+        let written = draft.write(options);
         let sizes = |path: &Path| {
             let same = seen.streams.all.iter().filter(|own| own.key.path == *path);
             let sizes = same.flat_map(|own| [own.least, own.most]);
@@ -181,6 +181,6 @@ impl Learner {
             .iter()
             .map(|flow| Lesson { stream: StreamKey(flow.path), is_fixed: sizes(&flow.path) == 1 });
         let lessons = lessons.collect();
-        Some((plan(seen, &found, scenario, assumptions), lessons))
+        Some((plan(seen, &found, written), lessons))
     }
 }

@@ -44,7 +44,7 @@ use ways::Ways;
 use crate::draft::head;
 use crate::error::ImportError;
 use crate::options::Options;
-use crate::plan::{Code, Count, Finding, Plan};
+use crate::plan::{Assumption, Code, Count, Finding, Identified, Plan};
 use crate::sheet::time;
 use crate::text::plain;
 
@@ -327,15 +327,13 @@ pub(crate) fn import(sources: Vec<Source<'_>>, options: &Options) -> Result<Plan
     let mut draft = draft::draft(title, &points, sources, &found.flows, options);
     let head = head(&names.join(", "), "a capture does not show");
     draft.head = head.iter().map(|line| plain(line, 200)).collect();
-    let (scenario, assumptions) = draft.write();
-    Ok(plan(seen, &found, scenario, assumptions))
+    Ok(plan(seen, &found, draft.write(options)))
 }
 
 fn plan(
     seen: Seen,
     found: &Found,
-    scenario: String,
-    assumptions: Vec<crate::plan::Assumption>,
+    (scenario, assumptions, identified): (String, Vec<Assumption>, Identified),
 ) -> Plan {
     let count = |name, title, number| Count { name, title, number };
     let ends = found.flows.iter().flat_map(|flow| [Some(flow.talker), flow.listener]);
@@ -345,6 +343,7 @@ fn plan(
         format: format!("capture ({})", if is_pcap { "pcap" } else { "pcapng" }),
         scenario,
         assumptions,
+        identified,
         counts: vec![
             count("packets", "packets", usize::try_from(seen.packets).unwrap_or(usize::MAX)),
             count("interfaces", "interfaces", seen.interfaces.len()),

@@ -150,18 +150,20 @@ fn build(
         let remedy = "write names in place of `**`, or import a part of it";
         return Err(ImportError::new(ini.name, None, what, remedy));
     }
-    let (scenario, assumptions) = draft.write();
+    let counts = vec![
+        count("flows", "flows", flows.len()),
+        count("stations", "stations", draft.stations.len()),
+        count("switches", "switches", draft.switches.len()),
+        count("links", "links", draft.links.len()),
+    ];
+    let (scenario, assumptions, identified) = draft.write(options);
     Ok(Plan {
         format: "network of INET (NED, omnetpp.ini)".into(),
         scenario,
         assumptions,
         findings: std::mem::take(&mut notes.all).into_iter().collect(),
-        counts: vec![
-            count("flows", "flows", flows.len()),
-            count("stations", "stations", draft.stations.len()),
-            count("switches", "switches", draft.switches.len()),
-            count("links", "links", draft.links.len()),
-        ],
+        counts,
+        identified,
     })
 }
 

@@ -81,7 +81,8 @@ pub(crate) fn import(files: &[(File<'_>, &str)], options: &Options) -> Result<Pl
         format: "list of flows (CSV)",
         is_frame: false,
     };
-    plan(&made, &rows, links.as_ref(), options.cabling(), findings)
+    let network = (links.as_ref(), options.cabling());
+    plan(&made, &rows, network, options, findings)
 }
 
 /// What flows are made of.
@@ -100,8 +101,8 @@ pub(crate) struct Made<'m> {
 pub(crate) fn plan(
     made: &Made<'_>,
     rows: &[Row],
-    links: Option<&Table>,
-    cabling: Option<&Cabling>,
+    (links, cabling): (Option<&Table>, Option<&Cabling>),
+    options: &Options,
     findings: Vec<Finding>,
 ) -> Result<Plan, ImportError> {
     let network = match (links, cabling) {
@@ -114,13 +115,14 @@ pub(crate) fn plan(
         }
     };
     check_ways(made.name, rows, &network)?;
-    let (scenario, assumptions) = draft(made, rows, &network).write();
+    let (scenario, assumptions, identified) = draft(made, rows, &network).write(options);
     let count = |name, title, number| Count { name, title, number };
     Ok(Plan {
         format: made.format.to_owned(),
         scenario,
         assumptions,
         findings,
+        identified,
         counts: vec![
             count("flows", "flows", rows.len()),
             count("stations", "stations", network.stations().count()),

@@ -70,7 +70,7 @@ pub(crate) fn import(name: &str, text: &str, options: &Options) -> Result<Plan, 
         format: "TSN requirements (IEEE 802.1Qcc)",
         is_frame: true,
     };
-    list::plan(&made, &rows, None, cabling.as_ref(), reader.findings)
+    list::plan(&made, &rows, (None, cabling.as_ref()), options, reader.findings)
 }
 
 /// Finds streams: what has a talker, itself or in its request.

@@ -16,6 +16,7 @@ use rtether_model::wire::{MAX_TAGGED_FRAME, wire_size};
 use serde_json::{Map, Value};
 
 use crate::error::ImportError;
+use crate::options::Options;
 use crate::plan::{Code, Count, Finding, Plan};
 use crate::text::{plain, quote};
 use network::{Network, Numbers};
@@ -34,7 +35,7 @@ pub(crate) fn is_saihu(text: &str) -> bool {
 }
 
 /// Reads a file.
-pub(crate) fn import(name: &str, text: &str) -> Result<Plan, ImportError> {
+pub(crate) fn import(name: &str, text: &str, options: &Options) -> Result<Plan, ImportError> {
     let refuse = |what: String, remedy: &str| ImportError::new(name, None, what, remedy);
     let document: Value = serde_json::from_str(text).map_err(|error| {
         let what = format!("it is not JSON: {}", plain(&error.to_string(), 200));
@@ -59,13 +60,15 @@ pub(crate) fn import(name: &str, text: &str) -> Result<Plan, ImportError> {
                 .into(),
         });
     }
-    let (scenario, assumptions) = draft::draft(name, &read, &network).write();
+    let draft = draft::draft(name, &read, &network);
+    let (scenario, assumptions, identified) = draft.write(options);
     let count = |name, title, number| Count { name, title, number };
     Ok(Plan {
         format: "network of output ports (Saihu)".into(),
         scenario,
         assumptions,
         findings,
+        identified,
         counts: vec![
             count("servers", "servers", read.servers.len()),
             count("flows", "flows", read.flows.len()),

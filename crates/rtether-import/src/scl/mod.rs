@@ -85,13 +85,14 @@ pub(crate) fn import(texts: &[(&str, &str)], options: &Options) -> Result<Plan, 
     let title = title(&names);
     let plant = (&model, &topology);
     let draft = draft::draft(head, title, plant, &published, options, &mut notes);
-    let (scenario, assumptions) = draft.write();
+    let (scenario, assumptions, identified) = draft.write(options);
     Ok(Plan {
         format,
         scenario,
         assumptions,
         findings: notes.done(),
         counts: counts(&model, &topology, &published),
+        identified,
     })
 }
 

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use rtether_import::{Code, File, Finding, ImportError, Options, Plan, Source};
 
-use crate::scenario::{self, Diagnostic, Severity};
+use crate::scenario::{self, Diagnostic, Severity, quote};
+
+/// The scenario, for messages: it has no file yet, so that profiles are relative to nothing.
+const IMPORTED: &str = "";
 
 /// Reads a file of another tool. `name` is the file's, for messages and for the title.
 ///
@@ -23,7 +26,7 @@ pub fn import(name: &str, octets: &[u8], options: &Options) -> Result<Plan, Impo
 /// As [`import`].
 pub fn import_all(files: &[File<'_>], options: &Options) -> Result<Plan, ImportError> {
     let name = files.first().map_or("", |file| file.name);
-    loading(name, rtether_import::import_all(files, options)?)
+    loading(name, rtether_import::import_all(files, options)?, options)
 }
 
 /// Reads captures that belong together, packet by packet, however large they are.
@@ -34,12 +37,22 @@ pub fn import_all(files: &[File<'_>], options: &Options) -> Result<Plan, ImportE
 pub fn import_captures(sources: Vec<Source<'_>>, options: &Options) -> Result<Plan, ImportError> {
     let name = sources.first().map(|source| source.name.clone());
     let plan = rtether_import::import_captures(sources, options)?;
-    loading(&name.unwrap_or_default(), plan)
+    loading(&name.unwrap_or_default(), plan, options)
 }
 
 /// Returns the plan if its scenario loads, with what the loader warns of among the findings.
-fn loading(name: &str, mut plan: Plan) -> Result<Plan, ImportError> {
-    let loaded = scenario::load(name, &plan.scenario);
+fn loading(name: &str, mut plan: Plan, options: &Options) -> Result<Plan, ImportError> {
+    if let Some(unknown) = plan.identified.unknown.first() {
+        return Err(ImportError {
+            file: name.to_owned(),
+            line: None,
+            what: format!("no station is named {}, which has a profile", quote(unknown)),
+            remedy: "name a station of the scenario: import once without profiles to see them"
+                .to_owned(),
+        });
+    }
+    let loaded =
+        scenario::load_from(IMPORTED, &plan.scenario, &|path| text(path, options), &[], &[]);
     let is_error = |found: &&Diagnostic| found.severity == Severity::Error;
     let mut errors = loaded.diagnostics.iter().filter(is_error);
     if let Some(first) = errors.next() {
@@ -71,6 +84,13 @@ fn loading(name: &str, mut plan: Plan) -> Result<Plan, ImportError> {
     }
     plan.findings.sort();
     Ok(plan)
+}
+
+/// Returns the text of a profile.
+fn text(path: &str, options: &Options) -> Result<String, String> {
+    let mut profiles = options.profiles().iter();
+    let found = profiles.find(|own| own.file.strip_prefix("./").unwrap_or(&own.file) == path);
+    found.map(|own| own.text.clone()).ok_or_else(|| "it was not given".to_owned())
 }
 
 /// Says what the loader has found, in one line.
