@@ -3,7 +3,7 @@
 pub use rtether_report::document::Described;
 
 use crate::{against, bound, compare, design, diff, discovery, fail, fix, import, limit, meter};
-use crate::{report, sweep, volume, watch, why};
+use crate::{profile, report, sweep, volume, watch, why};
 
 /// Every kind of document, by name.
 pub const ALL: &[Described] = &[
@@ -22,6 +22,8 @@ pub const ALL: &[Described] = &[
     Described::of::<limit::LimitJson<'_>>(),
     Described::of::<meter::PingJson<'_>>(),
     Described::of::<sweep::PointJson<'_>>(),
+    Described::of::<profile::ProfileJson<'_>>(),
+    Described::of::<profile::ProfileDiffJson<'_>>(),
     Described::of::<report::json::ResultJson<'_>>(),
     Described::of::<bound::SensitivityJson<'_>>(),
     Described::of::<sweep::SweepJson>(),

@@ -30,6 +30,7 @@ mod limit;
 mod limit_hub;
 mod meter;
 mod plants;
+mod profiles;
 mod public;
 #[path = "../../../validation/bounds.rs"]
 mod published_bounds;

@@ -14,6 +14,7 @@ mod import;
 mod limit;
 mod man;
 mod new;
+mod profile;
 mod reproduce;
 mod schema;
 mod sim;
@@ -69,6 +70,8 @@ pub(crate) enum Verb {
     New(Deferred<new::NewArgs>),
     /// Make a scenario of another tool's file, with all that is assumed
     Import(Deferred<import::ImportArgs>),
+    /// Show, compare and merge profiles of devices
+    Profile(Deferred<profile::ProfileArgs>),
     /// Write a scenario as another tool reads it
     Export(Deferred<export::ExportArgs>),
     /// Print the JSON Schema of scenario files, for editors
@@ -99,6 +102,7 @@ impl Verb {
             Self::Host(verb) => verb.run(),
             Self::New(arguments) => new::run(arguments),
             Self::Import(arguments) => import::run(arguments),
+            Self::Profile(arguments) => profile::run(arguments),
             Self::Export(arguments) => export::run(arguments),
             Self::Schema(arguments) => schema::run(arguments),
             Self::Reproduce(arguments) => reproduce::run(arguments),

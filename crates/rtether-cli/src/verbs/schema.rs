@@ -14,9 +14,12 @@ pub(crate) struct SchemaArgs {
     /// The schema of `shim` configurations instead
     #[arg(long)]
     shim: bool,
+    /// The schema of profiles of devices instead
+    #[arg(long, conflicts_with = "shim")]
+    profile: bool,
     /// The schema of a result in JSON instead: `bound` for `rtether.bound/1`; without a name, all
     /// names
-    #[arg(long, value_name = "NAME", num_args = 0..=1, conflicts_with = "shim")]
+    #[arg(long, value_name = "NAME", num_args = 0..=1, conflicts_with_all = ["shim", "profile"])]
     #[allow(clippy::option_option, reason = "the name is an option, too")]
     result: Option<Option<String>>,
 }
@@ -25,6 +28,7 @@ pub(crate) struct SchemaArgs {
 pub(crate) fn run(arguments: &SchemaArgs) -> Exit {
     let schema = match &arguments.result {
         None if arguments.shim => rtether::scenario::shim_schema(),
+        None if arguments.profile => rtether::scenario::profile_schema(),
         None => rtether::scenario::schema(),
         Some(None) => return terminal::print(&names().map(|name| name + "\n").collect::<String>()),
         Some(Some(name)) => match of_result(name) {

@@ -90,6 +90,7 @@ pages! {
     rtps_program: "docs/guides/rtps-program.md",
     scenario: "docs/guides/scenario.md",
     switches: "docs/guides/switches.md",
+    profiles: "docs/guides/profiles.md",
     several_files: "docs/guides/several-files.md",
     shared_ethernet: "docs/guides/shared-ethernet.md",
     sweep: "docs/guides/sweep.md",

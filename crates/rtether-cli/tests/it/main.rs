@@ -12,6 +12,7 @@ mod foreign;
 mod gates;
 mod include_from;
 mod library;
+mod profile;
 mod several;
 mod values;
 mod words;

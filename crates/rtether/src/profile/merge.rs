@@ -89,15 +89,13 @@ fn one_of(all: &[(&str, &Series)]) -> Series {
         costs(&mut merged, all, &trips);
     } else {
         for key in ["fixed", "request_octet", "answer_octet", "both_octets", "jitter"] {
-            let figure = weighted(key, all);
-            merged.note(key, figure);
+            note(&mut merged, key, all);
         }
         let longest = all.iter().max_by_key(|(_, own)| own.answered);
         merged.histogram = longest.map(|(_, own)| own.histogram.clone()).unwrap_or_default();
     }
     for key in ["receive", "scan"] {
-        let figure = weighted(key, all);
-        merged.note(key, figure);
+        note(&mut merged, key, all);
     }
     words(&mut merged, all);
     let trials = all.iter().filter_map(|(_, own)| own.confirmed);
@@ -106,9 +104,17 @@ fn one_of(all: &[(&str, &Series)]) -> Series {
     merged
 }
 
+/// Notes a figure that is weighted, if any series has looked for it.
+fn note(merged: &mut Series, key: &str, all: &[(&str, &Series)]) {
+    if all.iter().any(|(_, own)| own.figure(key).is_some() || own.reason(key).is_some()) {
+        merged.note(key, weighted(key, all));
+    }
+}
+
 fn method(all: &[(&str, &Series)]) -> Method {
-    let is_any = |method| all.iter().any(|(_, own)| own.method == method);
-    match (is_any(Method::Load), is_any(Method::Quiet)) {
+    let [is_load, is_quiet] =
+        [Method::Load, Method::Quiet].map(|method| all.iter().any(|(_, own)| own.method == method));
+    match (is_load, is_quiet) {
         (true, _) => Method::Load,
         (false, true) => Method::Quiet,
         (false, false) => Method::Capture,
@@ -142,7 +148,8 @@ fn costs(merged: &mut Series, all: &[(&str, &Series)], trips: &[(Exchange, Durat
         ("both_octets", costs.both_octets),
         ("jitter", costs.jitter),
     ] {
-        match differ(key, all) {
+        // The interval of the jitter is that of the least cost alone, so that it tells no two devices.
+        match differ(key, all).filter(|_| key != "jitter") {
             Some(why) => merged.leave_open(key, &why),
             None => merged.note(key, figure),
         }
@@ -157,14 +164,13 @@ fn weighted(key: &str, all: &[(&str, &Series)]) -> Result<Range, String> {
     let known: Vec<Range> = all.iter().filter_map(|(_, own)| own.figure(key)).collect();
     if known.is_empty() {
         let why = all.iter().find_map(|(_, own)| own.reason(key));
-        return Err(why.unwrap_or("no series has it").to_owned());
+        return Err(why.unwrap_or_default().to_owned());
     }
-    let ps = |time: Duration| time.as_ns_f64() * 1e3;
     let (mut weights, mut sum, mut below, mut above) = (0.0, 0.0, 0.0, 0.0);
     for range in &known {
         let ends = [range.value - range.low, range.high - range.value].map(ps);
         // What is exact weighs as if it were known to a picosecond.
-        let half = ((ends[0] + ends[1]) / 2.0).max(1.0);
+        let half = f64::midpoint(ends[0], ends[1]).max(1.0);
         let weight = 1.0 / (half * half);
         weights += weight;
         sum += weight * ps(range.value);
@@ -177,11 +183,16 @@ fn weighted(key: &str, all: &[(&str, &Series)]) -> Result<Range, String> {
     Ok(Range { value, low: (value - below).max(Duration::ZERO), high: value + above })
 }
 
+#[allow(clippy::cast_precision_loss, reason = "an estimate has no digit beyond 2^52")]
+const fn ps(time: Duration) -> f64 {
+    time.as_ps() as f64
+}
+
 /// Returns why a figure is none of one device, if its series differ clearly.
 fn differ(key: &str, all: &[(&str, &Series)]) -> Option<String> {
-    let known = || all.iter().filter_map(|(name, own)| Some((name, own.figure(key)?)));
-    for (name, one) in known() {
-        for (other_name, other) in known() {
+    let known = all.iter().filter_map(|(name, own)| Some((name, own.figure(key)?)));
+    for (name, one) in known.clone() {
+        for (other_name, other) in known.clone() {
             let halves = (one.high - one.value) + (other.value - other.low);
             if other.value - one.value > halves * CLEARLY {
                 let (one, other) = (one.value, other.value);

@@ -1,5 +1,7 @@
 //! A profile shown: each figure with its interval, or why there is none.
 
+use std::fmt::Write as _;
+
 use rtether_model::network::Servers;
 use rtether_proto::identify::Order;
 use rtether_report::chart::{Axis, Column, ColumnChart};
@@ -154,6 +156,10 @@ impl Found {
 }
 
 impl FigureOf<'_> {
+    fn range(&self) -> Option<Range> {
+        self.found.as_ref().and_then(Found::range)
+    }
+
     fn why(&self) -> Option<&str> {
         if self.found.is_some() { None } else { self.series.reason(self.figure) }
     }
@@ -161,7 +167,7 @@ impl FigureOf<'_> {
 
 impl<'p> Shown<'p> {
     /// Returns the figures that are found, or have a reason not to be.
-    fn figures(&self) -> Vec<FigureOf<'p>> {
+    fn figures(self) -> Vec<FigureOf<'p>> {
         let all = self.profile.requests.iter().flat_map(|series| {
             let figures = FIGURES.into_iter().chain(WORDS);
             figures.map(move |figure| FigureOf { series, figure, found: Found::of(series, figure) })
@@ -170,14 +176,13 @@ impl<'p> Shown<'p> {
     }
 
     /// Returns the figures as a table.
-    fn table(&self) -> Table {
-        let range = |own: &FigureOf<'_>| own.found.as_ref().and_then(Found::range);
+    fn table(self) -> Table {
         Table::of(self.figures())
             .both("protocol", "protocol", |own| own.series.protocol.clone())
             .both("figure", "figure", |own| own.figure)
-            .number("value", "value_ns", |own| range(own).map(|own| own.value))
-            .number("from", "low_ns", |own| range(own).map(|own| own.low))
-            .number("to", "high_ns", |own| range(own).map(|own| own.high))
+            .number("value", "value_ns", |own| own.range().map(|own| own.value))
+            .number("from", "low_ns", |own| own.range().map(|own| own.low))
+            .number("to", "high_ns", |own| own.range().map(|own| own.high))
             .both("is", "word", |own| match &own.found {
                 Some(found) => found.word().unwrap_or_default(),
                 None => "unknown".to_owned(),
@@ -187,7 +192,7 @@ impl<'p> Shown<'p> {
     }
 
     /// Returns what the device is and what was asked, in lines.
-    fn head(&self) -> String {
+    fn head(self) -> String {
         let own = self.profile;
         let firmware = own.firmware.as_ref().map_or_else(String::new, |own| format!(", {own}"));
         let address = own.address.as_ref().map_or_else(String::new, |own| format!(" at {own}"));
@@ -201,27 +206,25 @@ impl<'p> Shown<'p> {
             };
             let (protocol, method) = (&series.protocol, series.method.word());
             let (sent, lost) = (series.sent, series.lost);
-            head.push_str(&format!(
-                "{protocol}: {method}, {sent} sent, {lost} lost, {confirmed}\n"
-            ));
+            let _ = writeln!(head, "{protocol}: {method}, {sent} sent, {lost} lost, {confirmed}");
         }
         head.push('\n');
         head
     }
 
     /// Returns what a scenario takes from it, in lines.
-    fn tail(&self) -> String {
+    fn tail(self) -> String {
         let mut tail = match &self.profile.stack_from {
             Some(series) => format!("\nA scenario takes the stack from `{series}`"),
             None => "\nA scenario can take no stack from it".to_owned(),
         };
         if let Some(series) = &self.profile.reply_from {
-            tail.push_str(&format!(", the scan of answers from `{series}`"));
+            let _ = write!(tail, ", the scan of answers from `{series}`");
         }
         let assumptions = self.profile.assumptions();
         if !assumptions.is_empty() {
             let number = plural(assumptions.len(), "assumption");
-            tail.push_str(&format!("; {number}: {}", assumptions.join("; ")));
+            let _ = write!(tail, "; {number}: {}", assumptions.join("; "));
         }
         tail.push_str(".\n");
         tail
@@ -229,7 +232,7 @@ impl<'p> Shown<'p> {
 
     /// Returns a picture of the round trips of the series that gives the stack, or of the first one;
     /// `None` if there are none.
-    pub fn picture(&self) -> Option<Markup> {
+    pub fn picture(self) -> Option<Markup> {
         let named = self.profile.stack_from.as_deref();
         let stack = named.and_then(|name| self.profile.series(name));
         let mut all = stack.into_iter().chain(&self.profile.requests);
@@ -239,13 +242,12 @@ impl<'p> Shown<'p> {
 
 #[allow(clippy::cast_precision_loss, reason = "a picture shows no digit beyond 2^52")]
 fn picture(series: &Series) -> Markup {
-    let column = |count: u64| Column { value: count as f64, ..Column::default() };
     // Each group has its name below: some of them are enough to read the axis.
     let every = series.histogram.len().div_ceil(8).max(1);
     let bins = series.histogram.iter().enumerate();
     let groups = bins.map(|(number, bin)| {
         let name = if number % every == 0 { bin.from.to_string() } else { String::new() };
-        (name, vec![Some(column(bin.count))])
+        (name, vec![Some(Column { value: bin.count as f64, ..Column::default() })])
     });
     ColumnChart {
         title: format!("Round trips of {}, less the share of the network", series.protocol),

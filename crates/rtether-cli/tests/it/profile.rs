@@ -1,0 +1,150 @@
+//! Profiles on the command line. Oracle: the documented exit codes, and what the files say.
+
+use rtether_testkit::{Ended, Folder, Run};
+
+use super::rtether;
+
+const PROFILE: &str = "rtether: 1
+profile: { device: Relay, date: 2026-11-30, stack_from: echo }
+stack: { send: 40 us, receive: 50 us }
+requests:
+  - protocol: echo
+    method: quiet
+    fixed: { value: 90 us, low: 88 us, high: 92 us }
+    histogram: [{ from: 88 us, to: 90 us, count: 3 }, { from: 90 us, to: 92 us, count: 9 }]
+";
+const PLANT: &str = "rtether: 1
+nodes: { a: { stack: devices/relay.yaml }, b: { stack: zero } }
+links: [{ ends: [a, b], rate: 100 Mbit/s }]
+flows: [{ name: f, from: a, to: b, period: 4 ms, size: 64 B, deadline: 3 ms }]
+run: { for: 100 ms }
+";
+const STUDY: &str = "study: 1
+scenario: plant.yaml
+parameters: { nodes.a.stack.send: [20 us, 60 us] }
+";
+
+fn folder() -> Folder {
+    let folder = Folder::new("profile");
+    folder.write("plant.yaml", PLANT);
+    folder.write("devices/relay.yaml", PROFILE);
+    folder.write(
+        "devices/later.yaml",
+        PROFILE.replace("90 us, low: 88 us, high: 92", "99 us, low: 97 us, high: 101"),
+    );
+    folder.write("study.yaml", STUDY);
+    folder
+}
+
+fn run(folder: &Folder, line: &str) -> Ended {
+    let mut command = rtether();
+    command.current_dir(folder.path()).args(line.split(' '));
+    command.run()
+}
+
+#[test]
+fn profiles_are_shown_compared_and_merged() {
+    let folder = folder();
+    let shown = run(&folder, "profile show devices/relay.yaml --csv --svg relay.svg");
+    shown.exits(0);
+    let csv = shown.out.lines().nth(1).unwrap_or_default();
+    assert!(csv.starts_with("echo,fixed,90000,88000,92000"), "{}", shown.out);
+    assert!(folder.read("relay.svg").contains("</svg>"));
+    run(&folder, "profile diff devices/relay.yaml devices/relay.yaml").exits(0);
+    let differs = run(&folder, "profile diff devices/relay.yaml devices/later.yaml --json");
+    differs.exits(1);
+    let json: serde_json::Value = serde_json::from_str(&differs.out).unwrap();
+    assert_eq!(
+        (&json["schema"], &json["differing"]),
+        (&"rtether.profile-diff/1".into(), &1.into())
+    );
+    let merged = run(&folder, "profile merge devices/relay.yaml devices/relay.yaml -o both.yaml");
+    merged.exits(0);
+    run(&folder, "profile diff devices/relay.yaml both.yaml").exits(0);
+    // Without a file, the profile itself is printed.
+    let printed = run(&folder, "profile merge devices/relay.yaml devices/relay.yaml");
+    assert_eq!(printed.out, folder.read("both.yaml"));
+    folder.write("other.yaml", PROFILE.replace("Relay", "Drive"));
+    let refused = run(&folder, "profile merge devices/relay.yaml other.yaml");
+    assert!(refused.code == Some(2) && refused.err.contains("`device`"), "{}", refused.err);
+    folder.write("wrong.yaml", PROFILE.replace("88 us", "88"));
+    let wrong = run(&folder, "profile show wrong.yaml");
+    assert!(wrong.code == Some(2) && wrong.err.contains("wrong.yaml:7:"), "{}", wrong.err);
+    run(&folder, "profile show gone.yaml").exits(2);
+    run(&folder, "schema --profile").exits(0);
+}
+
+/// Oracle: by hand, 40 us of the stack and 9.44 us of a frame of 118 octets with its preamble.
+#[test]
+fn verbs_take_the_stacks_of_profiles() {
+    let folder = folder();
+    let bound = run(&folder, "bound plant.yaml --json");
+    bound.exits(0);
+    assert!(bound.out.contains("\"bound_ns\": 49440"), "{}", bound.out);
+    let edited = run(&folder, "bound plant.yaml --json --set nodes.a.stack.send=90us");
+    assert!(edited.out.contains("\"bound_ns\": 99440"), "{}", edited.out);
+    // It was not confirmed, which a strict reader does not take.
+    let checked = run(&folder, "check plant.yaml");
+    checked.exits(0);
+    let words = "The stack of 1 station is identified, `devices/relay.yaml`.";
+    assert!(checked.out.contains(words), "{}", checked.out);
+    assert!(checked.out.contains("if 1 assumption holds"), "{}", checked.out);
+    run(&folder, "check plant.yaml --strict").exits(3);
+    run(&folder, "sweep study.yaml --out out").exits(0);
+    let limited = run(&folder, "limit plant.yaml --miss 1e-1 --runs 1");
+    assert!(!limited.err.contains("relay.yaml"), "{}", limited.err);
+    run(&folder, "export plant.yaml --to yaml --out whole").exits(0);
+    let whole = run(&folder, "check whole/plant.yaml");
+    assert!(whole.out.contains("if 1 assumption holds"), "{}", whole.out);
+}
+
+/// Oracle: which folder the profile is beneath.
+#[test]
+fn profiles_are_beneath_the_folder() {
+    let folder = folder();
+    folder.write("plants/plant.yaml", PLANT.replace("devices/", "../devices/"));
+    let refused = run(&folder, "bound plants/plant.yaml");
+    assert!(
+        refused.code == Some(2) && refused.err.contains("--include-from devices"),
+        "{}",
+        refused.err
+    );
+    run(&folder, "bound plants/plant.yaml --include-from devices").exits(0);
+}
+
+const LIST: &str =
+    "from,to,size,period,deadline\nplc,drive,64 B,2 ms,1 ms\nplc,relay,64 B,4 ms,2 ms\n";
+
+/// Returns the number of assumptions of an import.
+fn number(ended: &Ended) -> usize {
+    ended.json()["assumptions"].as_array().map(Vec::len).expect("a list")
+}
+
+#[test]
+fn an_import_takes_profiles() {
+    let folder = folder();
+    folder.write("list.csv", LIST);
+    let before = run(&folder, "import list.csv --json");
+    before.exits(0);
+    let one = run(&folder, "import list.csv --json --profile relay=devices/relay.yaml");
+    one.exits(0);
+    assert_eq!(number(&one), number(&before));
+    let all = "--profile relay=devices/relay.yaml --profile plc=devices/relay.yaml --profile drive=devices/later.yaml";
+    let every = run(&folder, &format!("import list.csv --json {all}"));
+    every.exits(0);
+    assert_eq!(number(&every), number(&before) - 1, "{}", every.out);
+    run(&folder, &format!("import list.csv -o all.yaml {all}")).exits(0);
+    let checked = run(&folder, "check all.yaml");
+    checked.exits(0);
+    let words = "The stacks of 3 stations are identified";
+    assert!(checked.out.contains(words), "{}", checked.out);
+    for (wrong, why) in [
+        ("relay", "write a station and its profile"),
+        ("relay=gone.yaml", "gone.yaml"),
+        ("gone=devices/relay.yaml", "no station is named `gone`"),
+        ("relay=list.csv", "write a station"),
+    ] {
+        let refused = run(&folder, &format!("import list.csv --profile {wrong}"));
+        assert!(refused.code == Some(2) && refused.err.contains(why), "{}", refused.err);
+    }
+}
