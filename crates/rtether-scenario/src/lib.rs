@@ -54,6 +54,7 @@ pub mod profiles;
 mod reader;
 pub mod reference;
 pub mod render;
+mod scalar;
 mod schema;
 mod selector;
 mod set;
@@ -82,10 +83,11 @@ pub use plan::{
     About, Assumption, Assumptions, Cost, Design, Freedom, Identified, Limit, Loss, Priced,
     Requirement, RunPlan, Scenario, Stage, Statistic, Sum,
 };
+pub use scalar::scalar;
 pub use schema::{profile_schema, schema, shim_schema};
 pub use suggest::nearest_name;
 pub use tree::MAX_FILE_SIZE;
-pub use written::{Written, scalar};
+pub use written::Written;
 
 use diagnostic::Sink;
 use lower::Plant;

@@ -6,6 +6,7 @@
 
 mod stack;
 mod text;
+mod words;
 
 pub use crate::device::{
     Bin, FIGURES, MAX_BINS, MAX_FRAME, MAX_SERIES, MAX_TEXT, MAX_TRIPS, Method, NotKnown, Profile,

@@ -17,7 +17,7 @@ use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::wire::MAX_TAGGED_FRAME;
 use rtether_proto::identify::Order;
 
-use super::text::{servers_word, time};
+use super::words::{servers_word, time};
 use crate::device::{MAX_FRAME, Profile, Range, Series};
 
 /// The smallest frame.
