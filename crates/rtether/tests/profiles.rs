@@ -53,7 +53,11 @@ fn series(trips: &[(Exchange, Duration)]) -> Series {
     series.answered = series.sent;
     let observations = trips.iter().map(|(sizes, time)| Observation {
         volley: Volley::request(*sizes, Duration::ZERO),
-        packets: vec![Sent { at: Instant::ZERO, answered: Some(Instant::ZERO + *time) }],
+        packets: vec![Sent {
+            at: Instant::ZERO,
+            answered: Some(Instant::ZERO + *time),
+            sizes: *sizes,
+        }],
     });
     let observations: Vec<Observation> = observations.collect();
     let costs = Costs::estimate(&observations, &Path::default());
