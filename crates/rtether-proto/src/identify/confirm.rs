@@ -61,13 +61,12 @@ impl Confirmation {
         let answered = observations.iter().find(|own| own.single().is_some());
         let sizes = answered.map(Observation::sizes).ok_or(Unidentified::NeedsOther)?;
         let all = Quantile::all(&trips, 0.0, 0.0);
-        let compare = |(per_million, percent)| {
+        let [median, high] = CHECKED.map(|(per_million, percent)| {
             let predicted = costs.predict(per_million, sizes, path)?;
             let measured = all.iter().find(|own| own.per_million == per_million).copied()?;
             let agrees = agrees(&predicted, &measured, percent);
             Some(Compared { predicted, measured, agrees })
-        };
-        let [median, high] = CHECKED.map(compare);
+        });
         let quantiles = median.zip(high).ok_or(Unidentified::NeedsOther)?.into();
         Ok(Self { sizes, answers: trips.len(), quantiles })
     }

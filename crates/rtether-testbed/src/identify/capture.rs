@@ -182,11 +182,8 @@ impl Pairs {
 
     /// Hears a message in the protocol of its port.
     fn hear_one(&mut self, all: &[Conversation], spoken: &Spoken<'_>) {
-        let is_of = |own: &Conversation| {
-            let port = own.port();
-            port == Some(spoken.from.1) || port == Some(spoken.to.1)
-        };
-        if let Some(own) = all.iter().copied().find(is_of) {
+        let ports = [spoken.from.1, spoken.to.1].map(Some);
+        if let Some(own) = all.iter().copied().find(|own| ports.contains(&own.port())) {
             self.hear(own, spoken);
         }
     }

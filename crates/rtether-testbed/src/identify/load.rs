@@ -32,8 +32,9 @@ pub(super) fn measure(
     let clock = Clock::start();
     let prober = Prober::load(open.dialect.sizes(), pace, door.options.seed, clock.now());
     let all = PACKETS.cast_unsigned() + 2 * u64::from(burst);
-    let mut at = |done: u64| watch(Method::Load, done.min(all), all);
-    let ran = quiet::interview(door, prober, open, clock, &mut at);
+    let ran = quiet::interview(door, prober, open, clock, &mut |done| {
+        watch(Method::Load, done.min(all), all);
+    });
     tempo.ended();
     let path = &door.path;
     let mut series = Series::of(open.asked, Method::Load, &ran.observations, path);

@@ -28,8 +28,9 @@ pub(super) fn measure(
     let clock = Clock::start();
     let sizes = open.dialect.sizes();
     let seed = door.options.seed;
-    let mut at = |done| watch(Method::Quiet, done, all);
-    let first = run(door, open, tempo, clock, (sizes, pace, seed), &mut at);
+    let first = run(door, open, tempo, clock, (sizes, pace, seed), &mut |done| {
+        watch(Method::Quiet, done, all);
+    });
     let path = &door.path;
     let mut series = Series::of(open.asked, Method::Quiet, &first.observations, path);
     series.counters = first.counters;
@@ -38,9 +39,10 @@ pub(super) fn measure(
     if series.ending == Ending::Done(End::Complete) {
         let pace = Pace { requests: check(requests), ..pace };
         let unused = Sizes::Fixed(sizes.unused());
-        let mut at = |done| watch(Method::Quiet, u64::from(requests) + done, all);
         // Gaps are others, too.
-        let second = run(door, open, tempo, clock, (unused, pace, !seed), &mut at);
+        let second = run(door, open, tempo, clock, (unused, pace, !seed), &mut |done| {
+            watch(Method::Quiet, u64::from(requests) + done, all);
+        });
         series.confirmation = Some(Confirmation::of(&series.costs, &second.observations, path));
         series.add(&second);
     }
