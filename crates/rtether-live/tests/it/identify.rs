@@ -12,7 +12,6 @@ use rtether_model::network::{Cost, EndStation, Jitter, LinearStack, NodeKind, Se
 use rtether_model::quantity::{Bytes, Duration, Instant};
 use rtether_proto::identify::request::Dialect;
 use rtether_proto::identify::{Costs, End, Load, Observation, Order, Pace, Path, Prober};
-
 use rtether_testkit::skip;
 
 use crate::bed::{Bed, address, inside, star, switch};
