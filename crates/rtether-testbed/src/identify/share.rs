@@ -16,10 +16,12 @@ use crate::Waiting;
 use crate::calibrate::{self, CalibrateOptions, Fit, Protocol, Row, calibrate};
 
 /// Octets of a preamble with its start (IEEE 802.3, 3.1.1), which precede a frame on each link.
-const PREAMBLE: u64 = 8;
+const PREAMBLE: i64 = 8;
 /// Frames whose times say what a network takes.
-const SMALL: Bytes = Bytes::new(64);
-const LARGE: Bytes = Bytes::new(1_518);
+const SMALL: Bytes = Bytes::new(SMALL_OCTETS.cast_unsigned());
+const LARGE: Bytes = Bytes::new(LARGE_OCTETS.cast_unsigned());
+const SMALL_OCTETS: i64 = 64;
+const LARGE_OCTETS: i64 = 1_518;
 /// Round trips for each size that say what this host takes.
 const SAMPLES: u32 = 200;
 
@@ -79,12 +81,10 @@ pub fn between(scenario: &Scenario, from: &str, to: &str) -> Result<NetworkShare
     let takes = |ends, size| crossing(scenario, ends, size);
     let there = [takes([prober, device], SMALL)?, takes([prober, device], LARGE)?];
     let back = [takes([device, prober], SMALL)?, takes([device, prober], LARGE)?];
-    let octets = i64::try_from(LARGE.get() - SMALL.get()).unwrap_or(1);
     let [request_octet, answer_octet] =
-        [there, back].map(|[small, large]| (large - small) / octets);
-    let small = i64::try_from(SMALL.get()).unwrap_or(0);
+        [there, back].map(|[small, large]| (large - small) / (LARGE_OCTETS - SMALL_OCTETS));
     let path = Path {
-        constant: there[0] + back[0] - (request_octet + answer_octet) * small,
+        constant: there[0] + back[0] - (request_octet + answer_octet) * SMALL_OCTETS,
         request_octet,
         answer_octet,
     };
@@ -142,7 +142,7 @@ pub fn estimated(to: Ipv4Addr) -> NetworkShare {
     let octet = Duration::from_ps(8_000_000_000_000 / bits);
     let links = 2;
     let path = Path {
-        constant: octet * links * 2 * i64::try_from(PREAMBLE).unwrap_or(0),
+        constant: octet * links * 2 * PREAMBLE,
         request_octet: octet * links,
         answer_octet: octet * links,
     };
