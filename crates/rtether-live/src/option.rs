@@ -56,8 +56,9 @@ pub(crate) fn has_timestamps(socket: &impl AsFd) -> bool {
     /// Octet of `tcp_info` with the options, and the bit of timestamps (`linux/tcp.h`).
     const OPTIONS: usize = 5;
     const TIMESTAMPS: u8 = 1;
-    let mut info = [0_u8; 8];
-    let mut length = libc::socklen_t::try_from(info.len()).unwrap_or(0);
+    const ROOM: libc::socklen_t = 8;
+    let mut info = [0_u8; ROOM as usize];
+    let mut length = ROOM;
     // SAFETY: the descriptor is open while it is borrowed; pointer and length are those of a live
     // array, which the kernel fills as far as it can.
     let result = unsafe {

@@ -12,8 +12,8 @@ mod loads;
 pub use loads::{import, import_all, import_captures};
 pub use rtether_import::{
     Assumption, Before, Cabling, Class, Code, Column, Columns, Count, File, Finding, Frequency,
-    Identified, ImportError, IpPacket, Learner, Lesson, MAX_FILE_SIZE, Options, Plan, Profile, Sight,
-    Source, StreamKey, ip_packets, is_capture, recognize, stamp,
+    Identified, ImportError, IpPacket, Learner, Lesson, MAX_FILE_SIZE, Options, Plan, Profile,
+    Sight, Source, StreamKey, ip_packets, is_capture, recognize, stamp,
 };
 pub use rtether_model::quantity::Duration;
 use rtether_report::document::{self, Document, Members};

@@ -99,7 +99,7 @@ fn a_list_says_what_is_answered_and_why_not() {
 
 /// Oracle: the documented exit codes, and that the kernel of the far host has seen nothing.
 #[test]
-fn load_is_not_sent_unless_somebody_wishes_it() {
+fn load_is_sent_only_if_it_is_asked_for() {
     let Some(hosts) = Hosts::new() else { return };
     let mut command = Hosts::command(&hosts.near, &["identify", FAR, "--load", "--with-host"]);
     command.stdin(Stdio::null()).run().exits(2).says("write --yes").says("load by echo");
@@ -177,7 +177,7 @@ fn a_device_that_breaks_the_rules_is_warned_of() {
     assert_eq!(warnings, expected, "{document}");
 }
 
-/// Speaks Modbus over one connection, at most so many requests, and then writes megabytes; returns
+/// Speaks Modbus over one connection, at most `most` requests, and then writes megabytes; returns
 /// whether the other end closed in order.
 fn serve(listener: &TcpListener, most: usize) -> bool {
     let (mut stream, _) = listener.accept().unwrap();

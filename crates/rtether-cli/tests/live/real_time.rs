@@ -1,6 +1,8 @@
 //! Round trips on a real-time kernel, in an emulated machine: what they take there is the emulator's,
 //! so that only what happens is judged. Oracle: the kernel, which calls itself one, and the counts.
 
+use std::fmt::Write;
+
 use rtether_testkit::{Machine, kernel};
 use serde_json::Value;
 
@@ -26,18 +28,28 @@ fn script() -> String {
         let target = if way == "raw" { "$ether" } else { "10.0.0.2" };
         if way != "icmp" {
             // It says when it answers.
-            script += &format!(
+            _ = write!(
+                script,
                 "ip netns exec b rtether echo --via {way} {options} > /dev/null 2> /run/{way} &\n\
                  until [ -s /run/{way} ]; do sleep 0.2; done\n"
             );
         }
-        script += &format!(
+        _ = write!(
+            script,
             "echo BEGIN {way}\nip netns exec a rtether ping {target} --via {way} {options} \
              -n {REQUESTS} -i 50ms --timeout 20s --priority 50 --json \
              2> /run/errors || cat /run/errors\necho END\n"
         );
     }
     script
+}
+
+/// Returns the document of a part of what was printed.
+fn said(out: &str, name: &str) -> Value {
+    let part = out.split(&format!("BEGIN {name}\n")).nth(1);
+    let text = part.and_then(|own| own.split("\nEND").next());
+    let text = text.unwrap_or_else(|| panic!("{name}: {out}"));
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{name}: {error}: {text}"))
 }
 
 #[test]
@@ -53,19 +65,13 @@ fn every_request_is_answered_on_a_real_time_kernel() {
         memory: "1G",
     };
     let out = machine.run(&[], &script());
-    let said = |name: &str| -> Value {
-        let part = out.split(&format!("BEGIN {name}\n")).nth(1);
-        let text = part.and_then(|own| own.split("\nEND").next());
-        let text = text.unwrap_or_else(|| panic!("{name}: {out}"));
-        serde_json::from_str(text).unwrap_or_else(|error| panic!("{name}: {error}: {text}"))
-    };
-    let doctor = said("doctor");
+    let doctor = said(&out, "doctor");
     let findings = doctor["findings"].as_array().expect("findings");
     let version = findings.iter().find(|own| own["id"] == "kernel.version").expect("a version");
     assert_eq!(version["state"], "ok", "{version}");
     assert!(version["found"].as_str().is_some_and(|own| own.contains("PREEMPT_RT")), "{version}");
     for (way, _) in WAYS {
-        let found = said(way);
+        let found = said(&out, way);
         for counter in ["sent", "answered"] {
             assert_eq!(found["counters"][counter], REQUESTS, "{way}: {found}");
         }

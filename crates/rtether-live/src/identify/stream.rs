@@ -102,7 +102,8 @@ impl Drop for Stream {
         let mut rest = [0; MESSAGE_MAX];
         for _ in 0..FAREWELL_READS {
             let left = FAREWELL.saturating_sub(begun.elapsed());
-            let left = Duration::from_us(i64::try_from(left.as_micros()).unwrap_or(0));
+            // Below a second.
+            let left = Duration::from_us(i64::from(left.subsec_micros()));
             let waited = sleep_until_readable(self.connection.as_fd(), Some(left));
             match (waited, ready(self.connection.read(&mut rest))) {
                 (Ok(()), Ok(Some(1..))) => {}

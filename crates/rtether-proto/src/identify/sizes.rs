@@ -53,7 +53,7 @@ pub enum Sizes {
 }
 
 impl Span {
-    /// Returns the size after so many quarters.
+    /// Returns the size after this number of quarters.
     fn at(self, quarters: u64) -> Bytes {
         let [least, most] = [self.least, self.most].map(Bytes::get);
         Bytes::new(least + most.saturating_sub(least) * quarters / 4)

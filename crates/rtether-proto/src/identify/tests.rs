@@ -164,13 +164,19 @@ fn a_device_without_jitter_is_found_exactly() {
     assert_eq!(costs.request_octet, Err(Unidentified::SizesFixed));
 }
 
+fn half(size: Bytes) -> Bytes {
+    Bytes::new(u64::midpoint(size.get(), 64))
+}
+
 /// Oracle: the device's own line over the octets that it sends in truth: half of what was planned
 /// above the smallest frame, and of requests that the protocol cannot make as large.
 #[test]
 fn slopes_rest_on_the_sizes_that_came() {
-    let half = |size: Bytes| Bytes::new(u64::midpoint(size.get(), 64));
-    let device = |own: Packet| on_line(Packet { answer: own.answer.map(half), ..own });
-    let (prober, ..) = run_with(quiet(270), device, |own| half(own.answer.unwrap()));
+    let (prober, ..) = run_with(
+        quiet(270),
+        |own: Packet| on_line(Packet { answer: own.answer.map(half), ..own }),
+        |own| half(own.answer.unwrap()),
+    );
     let costs = Costs::estimate(prober.observations(), &Path::default());
     near(costs.request_octet.unwrap(), 56);
     near(costs.answer_octet.unwrap(), 26);

@@ -121,6 +121,18 @@ struct Spoken<'a> {
     octets: &'a [u8],
 }
 
+impl<'a> Spoken<'a> {
+    fn of(packet: &IpPacket<'_>, at: Instant, ports: [u16; 2], octets: &'a [u8]) -> Self {
+        Self {
+            at,
+            frame: Bytes::new(packet.frame as u64),
+            from: (packet.from, ports[0]),
+            to: (packet.to, ports[1]),
+            octets,
+        }
+    }
+}
+
 impl Pairs {
     /// Takes a packet in the order of the capture.
     fn take(&mut self, packet: &IpPacket<'_>) {
@@ -130,28 +142,19 @@ impl Pairs {
             return;
         };
         let at = Instant::from_ps(ps);
-        let frame = Bytes::new(u64::try_from(packet.frame).unwrap_or(u64::MAX));
-        let (from, to) = (packet.from, packet.to);
-        let spoken = |ports: [u16; 2], octets| Spoken {
-            at,
-            frame,
-            from: (from, ports[0]),
-            to: (to, ports[1]),
-            octets,
-        };
         match packet.protocol {
-            ICMP => self.hear(Conversation::Echo, &spoken([0; 2], packet.payload)),
+            ICMP => self.hear(Conversation::Echo, &Spoken::of(packet, at, [0; 2], packet.payload)),
             UDP => {
                 let Some(ports) = ports(packet.payload) else { return };
                 let octets = packet.payload.get(UDP_HEADER..).unwrap_or_default();
                 let all = [Conversation::Snmp, Conversation::Enip];
-                self.hear_one(&all, &spoken(ports, octets));
+                self.hear_one(&all, &Spoken::of(packet, at, ports, octets));
             }
             TCP => {
                 let Some(ports) = ports(packet.payload) else { return };
                 let Some(octets) = self.segment(packet, ports) else { return };
                 let all = [Conversation::Modbus, Conversation::Enip];
-                self.hear_one(&all, &spoken(ports, octets));
+                self.hear_one(&all, &Spoken::of(packet, at, ports, octets));
             }
             _ => {}
         }

@@ -87,7 +87,8 @@ pub fn list(options: &IdentifyOptions, stop: &AtomicBool) -> Result<Listing, Liv
         }
         let begun = Instant::now();
         let opened = door.list(asked, &mut tempo)?;
-        let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let took = begun.elapsed();
+        let took_ms = took.as_secs() * 1_000 + u64::from(took.subsec_millis());
         let (answers_it, identity, reason) = match opened {
             Opened::Open(open) => (true, open.identity, None),
             Opened::Silent(why) => (false, None, Some(why)),

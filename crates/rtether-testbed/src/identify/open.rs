@@ -87,13 +87,12 @@ impl Door<'_> {
         let is_alone = self.options.asked.len() == 1;
         let known = whys.into_iter().find(|(kind, _)| *kind == error.kind());
         // Without rights others can be asked, if there are any.
-        match known.filter(|(kind, _)| *kind != io::ErrorKind::PermissionDenied || !is_alone) {
-            Some((_, why)) => Ok(Opened::Silent(why.to_owned())),
-            None => {
-                let doing = format!("asking {} by {}", self.address, asked.protocol.word());
-                Err(LiveError::socket(doing, error))
-            }
+        let known = known.filter(|(kind, _)| *kind != io::ErrorKind::PermissionDenied || !is_alone);
+        if let Some((_, why)) = known {
+            return Ok(Opened::Silent(why.to_owned()));
         }
+        let doing = format!("asking {} by {}", self.address, asked.protocol.word());
+        Err(LiveError::socket(doing, error))
     }
 
     /// Opens a line and asks for the first time.

@@ -306,6 +306,10 @@ fn prediction(series: &Series) -> Option<String> {
     ))
 }
 
+fn span(own: Option<Ns>) -> Option<Duration> {
+    own.map(|Ns(span)| span)
+}
+
 impl Render for Identified {
     fn parts(&self, _: Screen) -> Vec<Part> {
         let document = self.document();
@@ -313,17 +317,16 @@ impl Render for Identified {
             .series
             .iter()
             .flat_map(|series| series.figures.iter().map(move |figure| (series, figure)));
-        let end = |own: Option<Ns>| own.map(|Ns(span)| span);
         let table = Table::of(rows)
             .shown("protocol", |(series, _)| series.protocol)
             .shown("method", |(series, _)| series.method)
             .shown("figure", |(_, own)| &own.name)
             .amount("value", |(_, own)| match (&own.word, own.value_ns) {
                 (Some(word), _) => Cell::from(word),
-                (None, value) => Cell::from(end(value)),
+                (None, value) => Cell::from(span(value)),
             })
-            .amount("from", |(_, own)| end(own.low_ns))
-            .amount("to", |(_, own)| end(own.high_ns))
+            .amount("from", |(_, own)| span(own.low_ns))
+            .amount("to", |(_, own)| span(own.high_ns))
             .shown("not known since", |(_, own)| own.unknown.clone())
             .optional();
         vec![self.head().into(), table.done().into(), self.tail().into()]
@@ -335,7 +338,6 @@ impl Render for Identified {
             .series
             .iter()
             .flat_map(|series| series.figures.iter().map(move |figure| (series, figure)));
-        let ns = |own: Option<Ns>| own.map(|Ns(span): Ns| -> Duration { span });
         Table::of(rows)
             .file("protocol", |(series, _)| series.protocol)
             .file("method", |(series, _)| series.method)
@@ -343,9 +345,9 @@ impl Render for Identified {
             .file("answered", |(series, _)| series.answered)
             .file("lost", |(series, _)| series.lost)
             .file("figure", |(_, own)| &own.name)
-            .file("value_ns", |(_, own)| ns(own.value_ns))
-            .file("low_ns", |(_, own)| ns(own.low_ns))
-            .file("high_ns", |(_, own)| ns(own.high_ns))
+            .file("value_ns", |(_, own)| span(own.value_ns))
+            .file("low_ns", |(_, own)| span(own.low_ns))
+            .file("high_ns", |(_, own)| span(own.high_ns))
             .file("word", |(_, own)| own.word.clone())
             .file("unknown", |(_, own)| own.unknown.clone())
             .file("confirmed", |(series, _)| series.confirmed)

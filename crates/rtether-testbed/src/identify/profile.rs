@@ -102,12 +102,12 @@ fn known<T>(own: &mut profile::Series, figure: &str, found: Result<T, Unidentifi
     found.map_err(|why| own.leave_open(figure, &why.to_string())).ok()
 }
 
+fn tail(p50: Duration, p99: Duration) -> Tail {
+    Tail { p50: p50.max(Duration::ZERO), p99: p99.max(Duration::ZERO) }
+}
+
 fn trial(confirmation: &Confirmation) -> Trial {
     let [median, high] = confirmation.quantiles;
-    let tail = |p50: Duration, p99: Duration| Tail {
-        p50: p50.max(Duration::ZERO),
-        p99: p99.max(Duration::ZERO),
-    };
     Trial {
         holds: confirmation.is_confirmed(),
         predicted: tail(median.predicted.value, high.predicted.value),

@@ -71,16 +71,11 @@ impl Share {
 /// # Errors
 /// Why there is none, in words.
 pub fn between(scenario: &Scenario, from: &str, to: &str) -> Result<NetworkShare, String> {
-    let station = |name: &str| {
-        let found = scenario.network.find(name);
-        let found =
-            found.filter(|&id| matches!(scenario.network.node(id).kind, NodeKind::EndStation(_)));
-        found.ok_or_else(|| format!("`{name}` is no end station of the scenario"))
-    };
-    let [prober, device] = [station(from)?, station(to)?];
-    let takes = |ends, size| crossing(scenario, ends, size);
-    let there = [takes([prober, device], SMALL)?, takes([prober, device], LARGE)?];
-    let back = [takes([device, prober], SMALL)?, takes([device, prober], LARGE)?];
+    let ends = [station(scenario, from)?, station(scenario, to)?];
+    let there = [crossing(scenario, ends, SMALL)?, crossing(scenario, ends, LARGE)?];
+    let [prober, device] = ends;
+    let ends = [device, prober];
+    let back = [crossing(scenario, ends, SMALL)?, crossing(scenario, ends, LARGE)?];
     let [request_octet, answer_octet] =
         [there, back].map(|[small, large]| (large - small) / (LARGE_OCTETS - SMALL_OCTETS));
     let path = Path {
@@ -89,6 +84,18 @@ pub fn between(scenario: &Scenario, from: &str, to: &str) -> Result<NetworkShare
         answer_octet,
     };
     Ok(NetworkShare { path, source: format!("from {from} to {to} in the scenario") })
+}
+
+fn station(scenario: &Scenario, name: &str) -> Result<NodeId, String> {
+    let network = &scenario.network;
+    let found = network.find(name);
+    found
+        .filter(|&id| matches!(network.node(id).kind, NodeKind::EndStation(_)))
+        .ok_or_else(|| format!("`{name}` is no end station of the scenario"))
+}
+
+fn cannot(why: impl std::fmt::Display) -> String {
+    format!("the network cannot carry frames from outside: {why}")
 }
 
 /// Returns how long a frame takes through an idle network.
@@ -100,9 +107,8 @@ fn crossing(scenario: &Scenario, [from, to]: [NodeId; 2], size: Bytes) -> Result
             station.emulate = false;
         }
     }
-    let cannot = |error: String| format!("the network cannot carry frames from outside: {error}");
     let setup = Setup { groups: &[], ..Setup::new(&network, scenario.run.seed) };
-    let mut emulation = Emulation::new(&setup).map_err(|error| cannot(error.to_string()))?;
+    let mut emulation = Emulation::new(&setup).map_err(cannot)?;
     let frame = Foreign {
         size,
         destination: Destination::One(to),
@@ -111,7 +117,7 @@ fn crossing(scenario: &Scenario, [from, to]: [NodeId; 2], size: Bytes) -> Result
         token: 0,
     };
     let sent = emulation.inject(from, Instant::ZERO, frame);
-    sent.map_err(|error| cannot(error.to_string()))?;
+    sent.map_err(cannot)?;
     while let Some(at) = emulation.next_event() {
         emulation.run_until(at);
         while let Some(output) = emulation.poll_output() {
@@ -119,12 +125,12 @@ fn crossing(scenario: &Scenario, [from, to]: [NodeId; 2], size: Bytes) -> Result
                 Output::Delivered { station, at, .. } if station == to => {
                     return Ok(at.since_start());
                 }
-                Output::Dropped { .. } => return Err(cannot("it drops them".into())),
+                Output::Dropped { .. } => return Err(cannot("it drops them")),
                 Output::Delivered { .. } | Output::Collision { .. } | Output::Finished { .. } => {}
             }
         }
     }
-    Err(cannot("they do not arrive".into()))
+    Err(cannot("they do not arrive"))
 }
 
 /// Estimates the network's share: two links at the rate of the device of this host that leads there,
@@ -134,12 +140,11 @@ pub fn estimated(to: Ipv4Addr) -> NetworkShare {
         let source = "none, the device is this host".into();
         return NetworkShare { path: Path::default(), source };
     }
-    let Some((name, rate)) = toward(to) else {
+    let known = toward(to).and_then(|(name, rate)| Some((name, rate, rate.octet_time()?)));
+    let Some((name, rate, octet)) = known else {
         let source = "nothing taken out: the rate of the device is not known, name --path".into();
         return NetworkShare { path: Path::default(), source };
     };
-    let bits = i64::try_from(rate.as_bps()).unwrap_or(i64::MAX);
-    let octet = Duration::from_ps(8_000_000_000_000 / bits);
     let links = 2;
     let path = Path {
         constant: octet * links * 2 * PREAMBLE,
