@@ -34,7 +34,10 @@ const GROUPS: [(&str, &[&str]); 5] = [
         "Plan",
         &["check", "sim", "why", "bound", "admit", "design", "limit", "compare", "sweep", "diff"],
     ),
-    ("Measure", &["live", "watch", "ping", "echo", "identify", "load", "calibrate", "doctor"]),
+    (
+        "Measure",
+        &["live", "watch", "ping", "echo", "identify", "profile", "load", "calibrate", "doctor"],
+    ),
     ("Run", &["shim"]),
     ("Publish and subscribe", &["pub", "sub", "spy", "manager"]),
     ("Tools", &["new", "import", "export", "schema", "reproduce", "volume", "completions", "man"]),

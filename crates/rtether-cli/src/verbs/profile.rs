@@ -13,6 +13,7 @@ use crate::{drafts, files, terminal};
 
 /// Arguments of `profile`.
 #[derive(Args, Debug)]
+#[command(after_help = "Example: rtether profile show drive.yaml")]
 pub(crate) struct ProfileArgs {
     #[command(subcommand)]
     pub(crate) verb: ProfileVerb,

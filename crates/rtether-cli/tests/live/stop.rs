@@ -134,6 +134,12 @@ priorities: { queues: 2, rules: [{ dscp: 46, queue: 1 }] }
 transmit_queues: { strategy: strict, ring: 1 }
 ";
 
+/// What was found of a device.
+const DEVICE: &str = "rtether: 1
+profile: { device: Relay R7, date: 2026-11-30, stack_from: closed }
+requests: [{ protocol: closed, method: quiet, sent: 60, answered: 60, fixed: { value: 117 us, low: 113 us, high: 121 us } }]
+";
+
 /// Creates a folder with the plants, for the drafts of output files.
 fn plants(test: &str) -> Folder {
     let folder = Folder::new(test);
@@ -147,6 +153,7 @@ fn plants(test: &str) -> Folder {
     folder.write("list.csv", list());
     folder.write("study.yaml", STUDY);
     folder.write("shim.yaml", SHIM);
+    folder.write("device.yaml", DEVICE);
     folder
 }
 
@@ -176,6 +183,7 @@ const COMPUTING: &[&str] = &[
     "design large.yaml -o design.yaml",
     "doctor --watch 60s",
     "diff result.json result.json",
+    "profile show device.yaml",
     "volume --points 12",
     "import list.csv -o list.yaml",
     "export small.yaml --to saihu -o saihu",
