@@ -7,7 +7,7 @@
 #   SECONDS_LONG  simulated seconds of a run (default 100)
 #   RUNS          runs of each program, taken in turn (default 5)
 #   RTETHER       the program (default: target/dist/rtether)
-#   LIMIT         largest ratio of rtether's CPU time to that of the floor (default 2); beyond it the
+#   LIMIT         largest ratio of rtether's CPU time to that of the floor (default 3); beyond it the
 #                 script fails
 #
 # Needs g++, and valgrind for the instructions. htsim is https://github.com/Broadcom/csg-htsim.
@@ -19,7 +19,7 @@ htsim=${1:-}
 seconds=${SECONDS_LONG:-100}
 runs=${RUNS:-5}
 rtether=${RTETHER:-${CARGO_TARGET_DIR:-target}/dist/rtether}
-limit=${LIMIT:-2}
+limit=${LIMIT:-3}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 

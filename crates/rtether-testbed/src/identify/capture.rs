@@ -28,6 +28,8 @@ const KINDS: usize = 16;
 const DEVICES: usize = 1_024;
 const WAITING: usize = 256;
 const FLOWS: usize = 4_096;
+/// Thirty days before and after, in nanoseconds.
+const MONTH: std::ops::RangeInclusive<i64> = -2_592_000_000_000_000..=2_592_000_000_000_000;
 /// Octets of the headers of UDP, and least of TCP.
 const UDP_HEADER: usize = 8;
 const TCP_HEADER: usize = 20;
@@ -137,11 +139,12 @@ impl Pairs {
     /// Takes a packet in the order of the capture.
     fn take(&mut self, packet: &IpPacket<'_>) {
         let start = *self.start.get_or_insert(packet.at);
-        // What is stamped a hundred days after the first is no part of a conversation with it.
-        let Some(ps) = packet.at.checked_sub(start).and_then(|ns| ns.checked_mul(1_000)) else {
+        // What is stamped a month from the first is no part of a conversation with it, and the span
+        // between any two others fits a time.
+        let Some(since) = packet.at.checked_sub(start).filter(|ns| MONTH.contains(ns)) else {
             return;
         };
-        let at = Instant::from_ps(ps);
+        let at = Instant::from_ps(since * 1_000);
         match packet.protocol {
             ICMP => self.hear(Conversation::Echo, &Spoken::of(packet, at, [0; 2], packet.payload)),
             UDP => {
@@ -363,6 +366,18 @@ mod tests {
         let trips: Vec<Duration> = trips.map(|(from, to)| to - from).collect();
         assert_eq!(trips, [300, 250].map(Duration::from_us));
         assert_eq!(pairs.only("x".into()).unwrap(), Some(DEVICE));
+    }
+
+    /// Oracle: no panic, for stamps at both ends of what a file can say.
+    #[test]
+    fn stamps_far_apart_are_passed_over() {
+        let mut pairs = Pairs::default();
+        let payload = [8, 0, 0, 0, 0, 1, 0, 1];
+        for at in [0, i64::MAX, i64::MIN, 9_223_372_036_854_775, -9_223_372_036_854_775, 5] {
+            let (from, to) = (CLIENT, DEVICE);
+            pairs.take(&IpPacket { at, from, to, protocol: ICMP, frame: 64, payload: &payload });
+        }
+        assert_eq!(pairs.devices[&(DEVICE, Conversation::Echo)].counters.sent, 2);
     }
 
     /// Oracle: by hand: a repetition of TCP, a write and half a message are passed over.

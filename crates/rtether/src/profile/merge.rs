@@ -98,9 +98,12 @@ fn one_of(all: &[(&str, &Series)]) -> Series {
         note(&mut merged, key, all);
     }
     words(&mut merged, all);
-    let trials = all.iter().filter_map(|(_, own)| own.confirmed);
-    // One that failed counts for all.
-    merged.confirmed = trials.clone().find(|trial| !trial.holds).or_else(|| trials.clone().next());
+    // One that failed counts for all, one that is missing leaves it open.
+    let trials = all.iter().map(|(_, own)| own.confirmed);
+    merged.confirmed = match trials.clone().flatten().find(|trial| !trial.holds) {
+        None => trials.collect::<Option<Vec<_>>>().and_then(|all| all.first().copied()),
+        failed => failed,
+    };
     merged
 }
 
