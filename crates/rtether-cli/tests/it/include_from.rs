@@ -4,9 +4,9 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use rtether_testkit::{Ended, Folder, Run};
+use rtether_testkit::{Folder, Run};
 
-use super::rtether;
+use super::{rtether, run_in};
 
 const PLANT: &str = "rtether: 1
 include: [../shared/stacks.yaml]
@@ -31,12 +31,6 @@ fn folder() -> Folder {
     folder
 }
 
-fn run(folder: &Folder, line: &str) -> Ended {
-    let mut command = rtether();
-    command.current_dir(folder.path()).args(line.split(' '));
-    command.run()
-}
-
 #[test]
 fn the_message_shows_the_flag_that_works() {
     let folder = folder();
@@ -51,15 +45,15 @@ fn the_message_shows_the_flag_that_works() {
         "export plants/line.yaml --to tc --out tc",
         "check plants/line.yaml --fail links",
     ] {
-        let refused = run(&folder, line);
+        let refused = run_in(&folder, line);
         assert_eq!(refused.code, Some(2), "{line}: {}", refused.err);
         let remedy = "add `--include-from shared`";
         assert!(refused.err.contains(remedy), "{line}: {}", refused.err);
-        let read = run(&folder, &format!("{line} --include-from none --include-from shared"));
+        let read = run_in(&folder, &format!("{line} --include-from none --include-from shared"));
         assert!(!read.err.contains("--include-from"), "{line}: {}", read.err);
         assert!(!read.err.contains("unread-file"), "{line}: {}", read.err);
     }
-    let held = run(&folder, "check plants/line.yaml --include-from shared");
+    let held = run_in(&folder, "check plants/line.yaml --include-from shared");
     held.exits(0);
 }
 
@@ -67,15 +61,15 @@ fn the_message_shows_the_flag_that_works() {
 #[test]
 fn a_study_names_files_beneath_its_folder() {
     let folder = folder();
-    let refused = run(&folder, "sweep studies/study.yaml --out out");
+    let refused = run_in(&folder, "sweep studies/study.yaml --out out");
     assert_eq!(refused.code, Some(2), "{}", refused.err);
     let remedy = "add `--include-from plants`";
     assert!(refused.err.contains(remedy), "{}", refused.err);
     let line = "sweep studies/study.yaml --out out --include-from plants";
-    let refused = run(&folder, line);
+    let refused = run_in(&folder, line);
     let remedy = "add `--include-from shared`";
     assert!(refused.err.contains(remedy), "{}", refused.err);
-    run(&folder, &format!("{line} --include-from shared")).exits(0);
+    run_in(&folder, &format!("{line} --include-from shared")).exits(0);
 }
 
 #[test]
@@ -92,7 +86,7 @@ fn nothing_is_shown_of_other_files() {
     ] {
         let text = PLANT.replace("../shared/stacks.yaml", named);
         folder.write("plants/line.yaml", text);
-        let refused = run(&folder, "check plants/line.yaml");
+        let refused = run_in(&folder, "check plants/line.yaml");
         assert_eq!(refused.code, Some(2), "{named}: {}", refused.err);
         assert!(refused.err.contains(why), "{named}: {}", refused.err);
         assert!(!refused.err.contains("hunter2"), "{named}: {}", refused.err);
@@ -100,7 +94,7 @@ fn nothing_is_shown_of_other_files() {
     // Not even if it may be read.
     let allowed = PLANT.replace("../shared/stacks.yaml", "../secret");
     folder.write("plants/line.yaml", allowed);
-    let refused = run(&folder, "check plants/line.yaml --include-from .");
+    let refused = run_in(&folder, "check plants/line.yaml --include-from .");
     assert_eq!(refused.code, Some(2), "{}", refused.err);
     assert!(!refused.err.contains("hunter2"), "{}", refused.err);
     assert!(refused.err.contains("no part of a scenario"), "{}", refused.err);
@@ -137,13 +131,13 @@ fn import_checks_what_it_includes() {
     std::fs::copy(bay, folder.path().join("bay.scd")).unwrap();
     folder.write("shared/own.yaml", "changes: { run.for: 50 ms }\n");
     let line = "import bay.scd -o plants/bay.yaml --include ../shared/own.yaml";
-    let refused = run(&folder, line);
+    let refused = run_in(&folder, line);
     assert_eq!(refused.code, Some(2), "{}", refused.err);
     let remedy = "add `--include-from shared`";
     assert!(refused.err.contains(remedy), "{}", refused.err);
-    run(&folder, &format!("{line} --include-from shared")).exits(0);
+    run_in(&folder, &format!("{line} --include-from shared")).exits(0);
     let again = "import bay.scd --against plants/bay.yaml --include-from shared";
-    run(&folder, again).exits(0);
+    run_in(&folder, again).exits(0);
 }
 
 /// The action and the hook of pre-commit hand their arguments on.

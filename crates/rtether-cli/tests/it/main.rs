@@ -29,6 +29,13 @@ fn rtether() -> Command {
     command
 }
 
+/// Runs a command line in a folder.
+fn run_in(folder: &Folder, line: &str) -> Ended {
+    let mut command = rtether();
+    command.current_dir(folder.path()).args(line.split(' '));
+    command.run()
+}
+
 fn scenarios() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
 }

@@ -1,8 +1,8 @@
 //! Profiles on the command line. Oracle: the documented exit codes, and what the files say.
 
-use rtether_testkit::{Ended, Folder, Run};
+use rtether_testkit::{Ended, Folder};
 
-use super::rtether;
+use super::run_in;
 
 const PROFILE: &str = "rtether: 1
 profile: { device: Relay, date: 2026-11-30, stack_from: echo }
@@ -36,65 +36,60 @@ fn folder() -> Folder {
     folder
 }
 
-fn run(folder: &Folder, line: &str) -> Ended {
-    let mut command = rtether();
-    command.current_dir(folder.path()).args(line.split(' '));
-    command.run()
-}
-
 #[test]
 fn profiles_are_shown_compared_and_merged() {
     let folder = folder();
-    let shown = run(&folder, "profile show devices/relay.yaml --csv --svg relay.svg");
+    let shown = run_in(&folder, "profile show devices/relay.yaml --csv --svg relay.svg");
     shown.exits(0);
     let csv = shown.out.lines().nth(1).unwrap_or_default();
     assert!(csv.starts_with("echo,fixed,90000,88000,92000"), "{}", shown.out);
     assert!(folder.read("relay.svg").contains("</svg>"));
-    run(&folder, "profile diff devices/relay.yaml devices/relay.yaml").exits(0);
-    let differs = run(&folder, "profile diff devices/relay.yaml devices/later.yaml --json");
+    run_in(&folder, "profile diff devices/relay.yaml devices/relay.yaml").exits(0);
+    let differs = run_in(&folder, "profile diff devices/relay.yaml devices/later.yaml --json");
     differs.exits(1);
     let json: serde_json::Value = serde_json::from_str(&differs.out).unwrap();
     assert_eq!(
         (&json["schema"], &json["differing"]),
         (&"rtether.profile-diff/1".into(), &1.into())
     );
-    let merged = run(&folder, "profile merge devices/relay.yaml devices/relay.yaml -o both.yaml");
+    let merged =
+        run_in(&folder, "profile merge devices/relay.yaml devices/relay.yaml -o both.yaml");
     merged.exits(0);
-    run(&folder, "profile diff devices/relay.yaml both.yaml").exits(0);
+    run_in(&folder, "profile diff devices/relay.yaml both.yaml").exits(0);
     // Without a file, the profile itself is printed.
-    let printed = run(&folder, "profile merge devices/relay.yaml devices/relay.yaml");
+    let printed = run_in(&folder, "profile merge devices/relay.yaml devices/relay.yaml");
     assert_eq!(printed.out, folder.read("both.yaml"));
     folder.write("other.yaml", PROFILE.replace("Relay", "Drive"));
-    let refused = run(&folder, "profile merge devices/relay.yaml other.yaml");
+    let refused = run_in(&folder, "profile merge devices/relay.yaml other.yaml");
     assert!(refused.code == Some(2) && refused.err.contains("`device`"), "{}", refused.err);
     folder.write("wrong.yaml", PROFILE.replace("88 us", "88"));
-    let wrong = run(&folder, "profile show wrong.yaml");
+    let wrong = run_in(&folder, "profile show wrong.yaml");
     assert!(wrong.code == Some(2) && wrong.err.contains("wrong.yaml:7:"), "{}", wrong.err);
-    run(&folder, "profile show gone.yaml").exits(2);
-    run(&folder, "schema --profile").exits(0);
+    run_in(&folder, "profile show gone.yaml").exits(2);
+    run_in(&folder, "schema --profile").exits(0);
 }
 
 /// Oracle: by hand, 40 us of the stack and 9.44 us of a frame of 118 octets with its preamble.
 #[test]
 fn verbs_take_the_stacks_of_profiles() {
     let folder = folder();
-    let bound = run(&folder, "bound plant.yaml --json");
+    let bound = run_in(&folder, "bound plant.yaml --json");
     bound.exits(0);
     assert!(bound.out.contains("\"bound_ns\": 49440"), "{}", bound.out);
-    let edited = run(&folder, "bound plant.yaml --json --set nodes.a.stack.send=90us");
+    let edited = run_in(&folder, "bound plant.yaml --json --set nodes.a.stack.send=90us");
     assert!(edited.out.contains("\"bound_ns\": 99440"), "{}", edited.out);
     // It was not confirmed, which a strict reader does not take.
-    let checked = run(&folder, "check plant.yaml");
+    let checked = run_in(&folder, "check plant.yaml");
     checked.exits(0);
     let words = "The stack of 1 station is identified, `devices/relay.yaml`.";
     assert!(checked.out.contains(words), "{}", checked.out);
     assert!(checked.out.contains("if 1 assumption holds"), "{}", checked.out);
-    run(&folder, "check plant.yaml --strict").exits(3);
-    run(&folder, "sweep study.yaml --out out").exits(0);
-    let limited = run(&folder, "limit plant.yaml --miss 1e-1 --runs 1");
+    run_in(&folder, "check plant.yaml --strict").exits(3);
+    run_in(&folder, "sweep study.yaml --out out").exits(0);
+    let limited = run_in(&folder, "limit plant.yaml --miss 1e-1 --runs 1");
     assert!(!limited.err.contains("relay.yaml"), "{}", limited.err);
-    run(&folder, "export plant.yaml --to yaml --out whole").exits(0);
-    let whole = run(&folder, "check whole/plant.yaml");
+    run_in(&folder, "export plant.yaml --to yaml --out whole").exits(0);
+    let whole = run_in(&folder, "check whole/plant.yaml");
     assert!(whole.out.contains("if 1 assumption holds"), "{}", whole.out);
 }
 
@@ -103,13 +98,13 @@ fn verbs_take_the_stacks_of_profiles() {
 fn profiles_are_beneath_the_folder() {
     let folder = folder();
     folder.write("plants/plant.yaml", PLANT.replace("devices/", "../devices/"));
-    let refused = run(&folder, "bound plants/plant.yaml");
+    let refused = run_in(&folder, "bound plants/plant.yaml");
     assert!(
         refused.code == Some(2) && refused.err.contains("--include-from devices"),
         "{}",
         refused.err
     );
-    run(&folder, "bound plants/plant.yaml --include-from devices").exits(0);
+    run_in(&folder, "bound plants/plant.yaml --include-from devices").exits(0);
 }
 
 const LIST: &str =
@@ -124,17 +119,17 @@ fn number(ended: &Ended) -> usize {
 fn an_import_takes_profiles() {
     let folder = folder();
     folder.write("list.csv", LIST);
-    let before = run(&folder, "import list.csv --json");
+    let before = run_in(&folder, "import list.csv --json");
     before.exits(0);
-    let one = run(&folder, "import list.csv --json --profile relay=devices/relay.yaml");
+    let one = run_in(&folder, "import list.csv --json --profile relay=devices/relay.yaml");
     one.exits(0);
     assert_eq!(number(&one), number(&before));
     let all = "--profile relay=devices/relay.yaml --profile plc=devices/relay.yaml --profile drive=devices/later.yaml";
-    let every = run(&folder, &format!("import list.csv --json {all}"));
+    let every = run_in(&folder, &format!("import list.csv --json {all}"));
     every.exits(0);
     assert_eq!(number(&every), number(&before) - 1, "{}", every.out);
-    run(&folder, &format!("import list.csv -o all.yaml {all}")).exits(0);
-    let checked = run(&folder, "check all.yaml");
+    run_in(&folder, &format!("import list.csv -o all.yaml {all}")).exits(0);
+    let checked = run_in(&folder, "check all.yaml");
     checked.exits(0);
     let words = "The stacks of 3 stations are identified";
     assert!(checked.out.contains(words), "{}", checked.out);
@@ -144,7 +139,7 @@ fn an_import_takes_profiles() {
         ("gone=devices/relay.yaml", "no station is named `gone`"),
         ("relay=list.csv", "write a station"),
     ] {
-        let refused = run(&folder, &format!("import list.csv --profile {wrong}"));
+        let refused = run_in(&folder, &format!("import list.csv --profile {wrong}"));
         assert!(refused.code == Some(2) && refused.err.contains(why), "{}", refused.err);
     }
 }
