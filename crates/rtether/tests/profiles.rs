@@ -1,7 +1,9 @@
 //! Profiles compared and merged. Oracles: the estimates of a series that was not divided, arithmetic
 //! by hand, and the schemas of documents.
 
-use rtether::profile::{FIGURES, Found, Method, Named, Profile, Range, Series, Shown, diff, merge};
+use rtether::profile::{
+    FIGURES, Found, Method, Named, Profile, Range, Series, Shown, Tail, Trial, diff, merge,
+};
 use rtether::report::format::{Format, Render};
 use rtether::report::table::Screen;
 use rtether_model::network::Servers;
@@ -120,6 +122,26 @@ fn loaded(receive: Option<Range>, servers: Option<Servers>, queue: Option<u32>) 
 fn merged(one: Vec<Series>, other: Vec<Series>) -> Series {
     let both = [named("a.yaml", one), named("b.yaml", other)];
     merge(&both).expect("one device").requests.remove(0)
+}
+
+/// Oracle: by hand: one trial that failed counts for all, and none is confirmed for another.
+#[test]
+fn what_is_merged_is_confirmed_if_all_of_it_is() {
+    let tail = Tail { p50: Duration::from_us(90), p99: Duration::from_us(99) };
+    for (one, other, expected) in [
+        (Some(true), Some(true), Some(true)),
+        (Some(true), None, None),
+        (None, Some(true), None),
+        (Some(true), Some(false), Some(false)),
+        (None, Some(false), Some(false)),
+    ] {
+        let [one_series, other_series] = [one, other].map(|holds| {
+            let confirmed = holds.map(|holds| Trial { holds, predicted: tail, measured: tail });
+            vec![Series { confirmed, ..Series::new("closed", Method::Quiet) }]
+        });
+        let found = merged(one_series, other_series).confirmed.map(|trial| trial.holds);
+        assert_eq!(found, expected, "{one:?} {other:?}");
+    }
 }
 
 /// Oracle: by hand. Two intervals of one width make one that is smaller by the root of two; one that is
