@@ -183,6 +183,9 @@ impl Slurm {
              PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n"
         );
         fs::write(folder.join("slurm.conf"), text).unwrap();
+        // To find out which control groups there are, it would need their file system, which a container
+        // or a root for tests may lack; nothing here uses them.
+        fs::write(folder.join("cgroup.conf"), "CgroupPlugin=cgroup/v1\n").unwrap();
         for part in ["state", "spool"] {
             fs::create_dir(folder.join(part)).unwrap();
         }
