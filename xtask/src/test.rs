@@ -331,6 +331,8 @@ impl TestRun<'_> {
         let mut command = Command::new(&program.executable);
         command.args(&program.arguments).current_dir(&program.folder);
         command.env("CARGO_MANIFEST_DIR", &program.folder);
+        // Cargo has built the examples, too.
+        command.env("RTETHER_BUILT", "1");
         if program.class == Class::Waits && env::var_os("RUST_TEST_THREADS").is_none() {
             // Waiting tests leave their core to others.
             let cores = std::thread::available_parallelism().map_or(1, usize::from);

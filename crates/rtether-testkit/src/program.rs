@@ -97,23 +97,34 @@ impl Run for Command {
     }
 }
 
-/// Builds an example of a package, and returns its path. Cargo builds examples with all tests, but
-/// not with one alone.
+/// Set where cargo has built the examples together with the tests.
+const BUILT: &str = "RTETHER_BUILT";
+
+/// Returns the path of an example of a package, which is built unless cargo has done so with all tests.
+/// Alone, it needs fewer features of what it depends on, so that most of that would be built again.
 pub fn example(package: &str, name: &str) -> PathBuf {
-    Command::new(env!("CARGO"))
-        .args(["build", "-q", "-p", package, "--example", name])
-        .run()
-        .exits(0);
     let test = std::env::current_exe().expect("the program of the test");
     let folder = test.parent().and_then(Path::parent);
-    folder.expect("a folder of builds").join("examples").join(name)
+    let path = folder.expect("a folder of builds").join("examples").join(name);
+    if std::env::var_os(BUILT).is_none() || !path.exists() {
+        Command::new(env!("CARGO"))
+            .args(["build", "-q", "-p", package, "--example", name])
+            .run()
+            .exits(0);
+    }
+    path
 }
 
 /// Builds the C library into a folder of the calling test, in the profile of the tests: shared and
-/// static.
+/// static. Cargo builds a library of another kind for one package alone, with what it depends on; that is
+/// not optimized, since it takes longer to build than the tests take.
 pub fn c_library(folder: &Path) {
-    Command::new(env!("CARGO"))
-        .args(["rustc", "-q", "-p", "rtether-live", "--lib"])
+    let mut build = Command::new(env!("CARGO"));
+    build.args(["rustc", "-q", "-p", "rtether-live", "--lib"]);
+    for package in ["rtether-model", "rtether-proto", "rtether-rtps", "rtether-sim"] {
+        build.args(["--config", &format!("profile.dev.package.{package}.opt-level=0")]);
+    }
+    build
         .args(["--features", "c", "--crate-type", "cdylib,staticlib", "--"])
         .args(["-C", "link-arg=-Wl,-soname,librtether.so.0"])
         .run()
