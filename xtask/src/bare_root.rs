@@ -380,7 +380,7 @@ exec chroot "$root" sh -c 'cd && exec "$@"' sh "$@"
             .env("CARGO_HOME", "/opt/cargo")
             // Under the same path as outside: rustup's links are absolute.
             .env("RUSTUP_HOME", &toolchain.rustup);
-        for variable in ["SSL_CERT_FILE", "CARGO_HTTP_CAINFO", "GIT_SSL_CAINFO"] {
+        for variable in ["SSL_CERT_FILE", "CARGO_HTTP_CAINFO", "GIT_SSL_CAINFO", "PIP_CERT"] {
             inside.env(variable, CERTIFICATES);
         }
         inside.env(
