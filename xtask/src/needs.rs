@@ -189,10 +189,11 @@ impl Tool {
     }
 
     fn provide(&self, installer: &Installer) -> Option<PathBuf> {
-        self.find().or_else(|| {
-            let is_installed = installer.install(self.packages);
-            is_installed.then(|| self.find()).flatten()
-        })
+        if let Some(path) = self.find() {
+            installer.complete(&path, self.packages);
+            return Some(path);
+        }
+        installer.install(self.packages).then(|| self.find()).flatten()
     }
 
     fn find(&self) -> Option<PathBuf> {
@@ -222,8 +223,32 @@ struct Installer {
 }
 
 impl Installer {
+    /// Installs what else a tool needs, if its program is there as a part of a package. A program that
+    /// came in another way may have brought the rest, too.
+    fn complete(&self, program: &Path, packages: &[&str]) {
+        if packages.len() < 2 || !Self::is_able() {
+            return;
+        }
+        let says_yes = |args: &[&OsStr]| {
+            let output = Command::new("dpkg").args(args).output();
+            output.is_ok_and(|output| output.status.success())
+        };
+        if !says_yes(&["-S".as_ref(), program.as_os_str()]) {
+            return;
+        }
+        let is_missing = |package: &&&str| !says_yes(&["-s".as_ref(), package.as_ref()]);
+        let missing: Vec<&str> = packages.iter().filter(is_missing).copied().collect();
+        if !missing.is_empty() {
+            self.install(&missing);
+        }
+    }
+
+    fn is_able() -> bool {
+        Path::new("/etc/debian_version").exists() && is_root()
+    }
+
     fn install(&self, packages: &[&str]) -> bool {
-        if !Path::new("/etc/debian_version").exists() || !is_root() {
+        if !Self::is_able() {
             return false;
         }
         println!("installing {}", packages.join(" "));
