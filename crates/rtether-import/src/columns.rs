@@ -147,9 +147,60 @@ pub(crate) fn unit_of_time(unit: &str) -> Option<Duration> {
     })
 }
 
+/// Longest time that a list may state, a day.
+const LONGEST: i128 = 86_400_000_000_000_000;
+
+/// Reads a number of a unit, such as `1.5` or `2e-3`, cut to whole picoseconds; `None` if it is no
+/// number, negative, or above a day.
+pub(crate) fn picoseconds(number: &str, unit: Duration) -> Option<Duration> {
+    let (digits, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+    let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
+    let is_decimal = |text: &str| text.bytes().all(|octet| octet.is_ascii_digit());
+    if whole.is_empty() || !is_decimal(whole) || !is_decimal(part) {
+        return None;
+    }
+    // The digits as a whole number, and how many of them stand behind the point.
+    let behind = i32::try_from(part.len()).ok()?;
+    let shift = exponent.parse::<i32>().ok()?.checked_sub(behind)?;
+    let digits = format!("{whole}{part}");
+    let digits = digits.trim_start_matches('0');
+    // Digits below a picosecond of any unit are cut first, so that the rest cannot overflow.
+    let kept = digits.len().min(24);
+    let dropped = i32::try_from(digits.len() - kept).ok()?;
+    let value: i128 = if kept == 0 { 0 } else { digits[..kept].parse().ok()? };
+    let shift = shift.checked_add(dropped)?;
+    let scaled = value.checked_mul(i128::from(unit.as_ps()))?;
+    let power = 10_i128.checked_pow(shift.unsigned_abs());
+    let ps = match (value, shift) {
+        (0, _) => 0,
+        (_, 0..) => scaled.checked_mul(power?)?,
+        (_, _) => power.map_or(0, |power| scaled / power),
+    };
+    let ps = Some(ps).filter(|ps| *ps <= LONGEST)?;
+    i64::try_from(ps).ok().map(Duration::from_ps)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn us(text: &str) -> Option<i64> {
+        picoseconds(text, Duration::from_us(1)).map(Duration::as_ps)
+    }
+
+    /// Oracle: by hand.
+    #[test]
+    fn numbers_of_a_unit_are_cut_to_picoseconds() {
+        let read = ["1", "0.5", "80.0501253132832", "2e-3", "1E2", "00.0", "1e-40", "0e99"];
+        let expected = [1_000_000, 500_000, 80_050_125, 2_000, 100_000_000, 0, 0, 0];
+        assert_eq!(read.map(us), expected.map(Some));
+        let long = format!("0.{}", "9".repeat(60));
+        assert_eq!(us(&long), Some(999_999));
+        for wrong in ["", "-1", ".5", "1,5", "1e", "nan", "1e12", "1e400", "9".repeat(40).as_str()]
+        {
+            assert_eq!(us(wrong), None, "{wrong}");
+        }
+    }
 
     #[test]
     fn columns_are_read_or_refused_with_a_remedy() {

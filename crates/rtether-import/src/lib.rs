@@ -35,7 +35,7 @@
 //! and JSON without prefixes); `saihu` networks of output ports; `inet` networks of INET (`token`
 //! and `value` are words and expressions, `ned` and `ini` the two files, `settings` finds what a
 //! parameter is by patterns, `plant` nodes and links, `queues` those of switches, `flows` what
-//! applications send); `capture` reads traffic: `packets` are those of pcap and pcapng, `frame` is
+//! applications send); `claims` what others say of delays; `capture` reads traffic: `packets` are those of pcap and pcapng, `frame` is
 //! what one says, `streams` collects what belongs together with its `times`, whose period is a line
 //! through a `grid`, `ways` finds frames that were seen at several points, `profinet` and `enip` read
 //! what connections state, `flows` makes the plan, `network` and `stations` where it runs, and `look`
@@ -54,6 +54,7 @@ mod again;
 mod basis;
 mod cabling;
 mod capture;
+mod claims;
 mod columns;
 mod draft;
 mod error;
@@ -73,6 +74,7 @@ mod ways;
 pub use again::{Before, stamp};
 pub use cabling::Cabling;
 pub use capture::{IpPacket, Learner, Lesson, Sight, Source, StreamKey, ip_packets};
+pub use claims::{Claim, Claimed, claims};
 pub use columns::{Column, Columns};
 pub use error::ImportError;
 pub use options::{Class, Frequency, Options, Profile};

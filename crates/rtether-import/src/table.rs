@@ -51,6 +51,11 @@ impl Table {
         &self.name
     }
 
+    /// Returns the titles of all columns, in order.
+    pub(crate) fn titles(&self) -> impl Iterator<Item = &str> {
+        self.titles.iter()
+    }
+
     /// Returns the number of a column.
     pub(crate) fn find(&self, title: &str) -> Option<usize> {
         let mut titles = self.titles.iter();
@@ -60,12 +65,16 @@ impl Table {
     /// Returns the number of a column, or what there is in its place.
     pub(crate) fn column(&self, title: &str) -> Result<usize, ImportError> {
         self.find(title).ok_or_else(|| {
-            let known: Vec<String> = self.titles.iter().take(20).map(quote).collect();
-            let what = format!("it has no column {}, but {}", quote(title), known.join(", "));
-            let remedy =
-                "say which column is what: --columns from=TITLE,to=TITLE,size=TITLE,period=TITLE:us";
-            ImportError::new(&self.name, Some(1), what, remedy)
+            let remedy = "say which column is what: --columns from=TITLE,to=TITLE,size=TITLE,period=TITLE:us";
+            self.lacks(title, remedy)
         })
+    }
+
+    /// Says that there is no such column.
+    pub(crate) fn lacks(&self, title: &str, remedy: &str) -> ImportError {
+        let known: Vec<String> = self.titles.iter().take(20).map(quote).collect();
+        let what = format!("it has no column {}, but {}", quote(title), known.join(", "));
+        ImportError::new(&self.name, Some(1), what, remedy)
     }
 
     /// Returns the rows that hold something.

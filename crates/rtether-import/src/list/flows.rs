@@ -5,12 +5,10 @@ use std::collections::BTreeSet;
 use rtether_model::quantity::Duration;
 use rtether_model::wire::MAX_DATAGRAM;
 
-use crate::columns::{Column, Columns, Source, unit_of_time};
+use crate::columns::{Column, Columns, Source, picoseconds, unit_of_time};
 use crate::error::ImportError;
 use crate::table::{Cells, Table};
 
-/// Longest time that a list may state.
-const LONGEST: i64 = 86_400_000_000_000_000;
 /// Largest message over UDP.
 const LARGEST: u64 = MAX_DATAGRAM.get();
 
@@ -144,20 +142,6 @@ fn span(cells: Cells<'_>, column: usize, unit: Option<Duration>) -> Result<Durat
         let unit = unit.ok_or_else(|| cells.wrong(column, "a time with its unit, as 2 ms"))?;
         (number.trim_end(), unit)
     };
-    let wrong = || cells.wrong(column, "a time above zero, as a number of its unit");
-    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
-    let part = part.trim_end_matches('0');
-    let is_decimal = |text: &str| text.bytes().all(|octet| octet.is_ascii_digit());
-    if whole.is_empty() || whole.len() > 18 || part.len() > 12 || !is_decimal(whole) {
-        return Err(wrong());
-    }
-    if !is_decimal(part) {
-        return Err(wrong());
-    }
-    let unit = i128::from(unit.as_ps());
-    let whole: i128 = whole.parse().map_err(|_| wrong())?;
-    let part: i128 = format!("{part:0<12}").parse().map_err(|_| wrong())?;
-    let ps = whole * unit + part * unit / 1_000_000_000_000;
-    let ps = i64::try_from(ps).ok().filter(|ps| (1..=LONGEST).contains(ps));
-    ps.map(Duration::from_ps).ok_or_else(wrong)
+    let time = picoseconds(text, unit).filter(|time| *time > Duration::ZERO);
+    time.ok_or_else(|| cells.wrong(column, "a time above zero, as a number of its unit"))
 }
