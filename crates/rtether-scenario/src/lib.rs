@@ -23,7 +23,7 @@
 //! looks at the plant as a whole, `codes` and `render` are the messages, `span` has places in
 //! the text and `help` the edits that messages propose; `mend` and `set` give these their range,
 //! `tried` reads again what comes of one, `fix` makes one after the other; `settled` writes changes into
-//! the text of a file, `paths` takes their selectors apart. `template` and `profiles`
+//! the text of a file, `paths` takes their selectors apart, `pieces` leaves parts of a scenario out. `template` and `profiles`
 //! are what `rtether new` writes and the stacks of the papers' devices.
 //!
 //! **Invariant:** a word cannot be in the table without its meaning (`keys::words`), so no word is
@@ -48,6 +48,7 @@ mod lower;
 mod mend;
 mod overrides;
 mod paths;
+mod pieces;
 pub mod plan;
 pub mod profile;
 pub mod profiles;
@@ -79,6 +80,7 @@ pub use diagnostic::{Diagnostic, Label, Source, Span};
 pub use fix::{Fix, Fixed, Made, Which};
 pub use help::{Edit, EditJson, Help, Replacement};
 pub use include::Loader;
+pub use pieces::Pieces;
 pub use plan::{
     About, Assumption, Assumptions, Cost, Design, Freedom, Identified, Limit, Loss, Priced,
     Requirement, RunPlan, Scenario, Stage, Statistic, Sum,

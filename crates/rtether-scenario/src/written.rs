@@ -1,15 +1,15 @@
 //! A scenario as it was written, to be read again with one more change.
 
-use std::fmt::Write as _;
+use std::collections::BTreeSet;
 
 use crate::assemble::assemble;
 use crate::change::Override;
 use crate::diagnostic::{Sink, Source};
 use crate::help::{Edit, Replacement};
 use crate::overrides;
+use crate::pieces::Pieces;
 use crate::plan::Scenario;
 use crate::render::position;
-use crate::scalar::scalar;
 use crate::tree::{self, Data, Entry, Value};
 use crate::{Loaded, load_from, set};
 
@@ -107,33 +107,18 @@ impl Written {
     /// Returns one file that is read as the same scenario: with what other files hold and generators
     /// make, and with all changes. Comments are lost. `None` if something is no YAML.
     pub fn whole(&self) -> Option<String> {
+        Some(self.pieces()?.text(&BTreeSet::new()))
+    }
+
+    /// Returns the same in pieces that can be left out.
+    pub fn pieces(&self) -> Option<Pieces> {
         let Data::Map(entries) = self.tree()?.data else {
             return None;
         };
         let is_own =
             |entry: &&Entry| !["include", "changes", "generate"].contains(&entry.key.as_str());
-        let mut text = String::new();
-        for entry in entries.iter().filter(is_own) {
-            let key = scalar(&entry.key);
-            match &entry.value.data {
-                Data::Map(parts) if !parts.is_empty() => {
-                    writeln!(text, "{key}:").ok()?;
-                    for part in parts {
-                        writeln!(text, "  {}: {}", scalar(&part.key), inline(&part.value)).ok()?;
-                    }
-                }
-                Data::List(items) if !items.is_empty() => {
-                    writeln!(text, "{key}:").ok()?;
-                    for item in items {
-                        writeln!(text, "  - {}", inline(item)).ok()?;
-                    }
-                }
-                Data::Null | Data::Scalar(_) | Data::Map(_) | Data::List(_) => {
-                    writeln!(text, "{key}: {}", inline(&entry.value)).ok()?;
-                }
-            }
-        }
-        Some(text)
+        let sections: Vec<&Entry> = entries.iter().filter(is_own).collect();
+        Some(Pieces::of(&sections))
     }
 
     /// Returns the file and the line where a change is to be written: that of the value that it
@@ -189,25 +174,6 @@ impl Written {
         match &value.data {
             Data::Scalar(text) => Some(text.clone()),
             Data::Null | Data::List(_) | Data::Map(_) => None,
-        }
-    }
-}
-
-/// Returns a value on one line.
-fn inline(value: &Value) -> String {
-    match &value.data {
-        Data::Null => "null".to_owned(),
-        Data::Scalar(text) => scalar(text),
-        Data::List(items) => {
-            let items: Vec<String> = items.iter().map(inline).collect();
-            format!("[{}]", items.join(", "))
-        }
-        Data::Map(entries) => {
-            let entries: Vec<String> = entries
-                .iter()
-                .map(|entry| format!("{}: {}", scalar(&entry.key), inline(&entry.value)))
-                .collect();
-            format!("{{ {} }}", entries.join(", "))
         }
     }
 }
