@@ -229,15 +229,11 @@ impl Installer {
         if packages.len() < 2 || !Self::is_able() {
             return;
         }
-        let says_yes = |args: &[&OsStr]| {
-            let output = Command::new("dpkg").args(args).output();
-            output.is_ok_and(|output| output.status.success())
-        };
-        if !says_yes(&["-S".as_ref(), program.as_os_str()]) {
+        if !dpkg(&["-S".as_ref(), program.as_os_str()]) {
             return;
         }
-        let is_missing = |package: &&&str| !says_yes(&["-s".as_ref(), package.as_ref()]);
-        let missing: Vec<&str> = packages.iter().filter(is_missing).copied().collect();
+        let missing: Vec<&str> =
+            packages.iter().copied().filter(|own| !dpkg(&["-s".as_ref(), own.as_ref()])).collect();
         if !missing.is_empty() {
             self.install(&missing);
         }
@@ -309,6 +305,12 @@ fn find_in(search: &OsStr, names: &[&str]) -> Option<PathBuf> {
 pub(crate) fn is_root() -> bool {
     let output = Command::new("id").arg("-u").output();
     output.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
+}
+
+/// Returns whether Debian's list of packages says yes.
+fn dpkg(args: &[&OsStr]) -> bool {
+    let output = Command::new("dpkg").args(args).output();
+    output.is_ok_and(|output| output.status.success())
 }
 
 pub(crate) fn apt_get(args: &[&str]) -> bool {
