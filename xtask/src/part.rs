@@ -217,8 +217,8 @@ const LONG: &[Long] = &[
     },
     Long {
         name: "long-adversary",
-        purpose: "what the search finds is allowed and simulates as claimed: 2 000 random plants",
-        tests: &["rtether it::adversary::"],
+        purpose: "what the search finds is allowed and simulates as claimed: 2 000 random plants; claims judged about 1 000",
+        tests: &["rtether it::adversary::", "rtether it::judged::"],
     },
     Long {
         name: "long-readers",

@@ -32,7 +32,10 @@ const EXIT_CODES: &str = "Exit codes: 0 every requirement holds, 1 one does not,
 const GROUPS: [(&str, &[&str]); 5] = [
     (
         "Plan",
-        &["check", "sim", "why", "bound", "admit", "design", "limit", "compare", "sweep", "diff"],
+        &[
+            "check", "sim", "why", "bound", "admit", "design", "judge", "limit", "compare",
+            "sweep", "diff",
+        ],
     ),
     (
         "Measure",

@@ -2,7 +2,9 @@
 
 pub use rtether_report::document::Described;
 
-use crate::{against, bound, compare, design, diff, discovery, fail, fix, import, limit, meter};
+use crate::{
+    against, bound, compare, design, diff, discovery, fail, fix, import, judge, limit, meter,
+};
 use crate::{profile, report, sweep, volume, watch, why};
 
 /// Every kind of document, by name.
@@ -19,6 +21,7 @@ pub const ALL: &[Described] = &[
     Described::of::<fail::FailuresJson<'_>>(),
     Described::of::<fix::FixJson<'_>>(),
     Described::of::<import::ImportJson<'_>>(),
+    Described::of::<judge::JudgeJson<'_>>(),
     Described::of::<limit::LimitJson<'_>>(),
     Described::of::<meter::PingJson<'_>>(),
     Described::of::<sweep::PointJson<'_>>(),

@@ -26,7 +26,8 @@
 //! `design` (settings under which every deadline is proved, with the fewest edits: `space` says what
 //! may change, `trial` bounds one design, `search` climbs, `prune` takes edits back that nothing
 //! needs, `obstacle` has conditions that no design in the space meets; `explain` looks for flows and
-//! costs that prevent a deadline, which `burden` takes away), `dice` (random numbers of searches),
+//! costs that prevent a deadline, which `burden` takes away), `judge` (claims of anyone: proved, refuted by
+//! a run that `shrink` makes as small as it can be, or open), `dice` (random numbers of searches),
 //! `profile` (devices as they were identified), `discovery` (what discovery over RTPS takes on each link), `documents` (each kind of JSON with its schema), `export` (the plant for other tools,
 //! or why they cannot express it), `words` (of verdicts, and what each stands for), `verdict`,
 //! `place`, `domain` and `timeline` (what reports show of a plant and of a packet), `report` (a
@@ -66,6 +67,7 @@ pub mod fail;
 pub mod fix;
 pub mod help;
 pub mod import;
+pub mod judge;
 pub mod limit;
 mod load;
 pub mod measured;

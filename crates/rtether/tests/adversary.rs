@@ -18,13 +18,13 @@ const CASES: [u64; 2] = [12, 2_000];
 /// Plants tried by the search for each of them.
 const TRIES: u64 = 150;
 
-fn load(text: &str) -> Scenario {
+pub(super) fn load(text: &str) -> Scenario {
     let loaded = Written::from(text.to_owned()).load();
     loaded.into_scenario().unwrap_or_else(|words| panic!("{words}\n{text}"))
 }
 
 /// Draws a scenario: stations at a switch, two switches or a hub, and flows of all kinds.
-fn draw(number: u64) -> String {
+pub(super) fn draw(number: u64) -> String {
     let mut dice = Dice::new(number ^ 0xad5e);
     let stacks =
         ["zero", "{ rate: 20000 packets/s }", "{ send: 20 us, receive: 30 us, jitter: 15 us }"];

@@ -26,6 +26,7 @@ mod idle_rules;
 mod import;
 mod import_loads;
 mod interrupt;
+mod judged;
 mod limit;
 mod limit_hub;
 mod meter;

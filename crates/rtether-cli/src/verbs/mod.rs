@@ -11,6 +11,7 @@ mod diff;
 mod export;
 mod fail;
 mod import;
+mod judge;
 mod limit;
 mod man;
 mod new;
@@ -60,6 +61,8 @@ pub(crate) enum Verb {
     Admit(Deferred<admit::AdmitArgs>),
     /// Find the fewest edits that prove every deadline
     Design(Deferred<design::DesignArgs>),
+    /// Judge bounds that anyone claims: proved, refuted by a run, or open
+    Judge(Deferred<judge::JudgeArgs>),
     /// Find the highest load of other traffic that deadlines allow
     Limit(Deferred<limit::LimitArgs>),
     /// Multiply out the traffic of sampled values
@@ -97,6 +100,7 @@ impl Verb {
             Self::Bound(arguments) => bound::run(arguments),
             Self::Admit(arguments) => admit::run(arguments),
             Self::Design(arguments) => design::run(arguments),
+            Self::Judge(arguments) => judge::run(arguments),
             Self::Limit(arguments) => limit::run(arguments),
             Self::Volume(arguments) => volume::run(arguments),
             Self::Host(verb) => verb.run(),

@@ -77,6 +77,7 @@ pages! {
     captures: "docs/guides/captures.md",
     install: "docs/guides/install.md",
     design: "docs/guides/design.md",
+    judge: "docs/guides/judge.md",
     limit: "docs/guides/limit.md",
     live: "docs/guides/live.md",
     live_hosts: "docs/guides/live-hosts.md",

@@ -151,6 +151,7 @@ fn plants(test: &str) -> Folder {
     folder.write("more.yaml", more);
     folder.write("result.json", result());
     folder.write("list.csv", list());
+    folder.write("claims.csv", "flow,bound\nf0-3,reached\nf0-31,no loss\nf7-19,1 us\n");
     folder.write("study.yaml", STUDY);
     folder.write("shim.yaml", SHIM);
     folder.write("device.yaml", DEVICE);
@@ -181,6 +182,7 @@ const COMPUTING: &[&str] = &[
     "reproduce skeie-substation",
     "reproduce kweon-bucket",
     "design large.yaml -o design.yaml",
+    "judge claims.csv --scenario large.yaml --out refuted",
     "doctor --watch 60s",
     "diff result.json result.json",
     "profile show device.yaml",

@@ -66,7 +66,7 @@ impl Shown {
         }
         let until = Duration::from_ps(window.skipped + window.until);
         let seed = best.genes.seed;
-        let record = simulated(plant, (&releases, seed), until, goes_on)?;
+        let record = replay(plant, (&releases, seed), until, goes_on)?;
         Some(Self { releases, seed, until, record })
     }
 
@@ -92,8 +92,9 @@ impl Shown {
     }
 }
 
-/// Simulates the whole plant.
-fn simulated(
+/// Simulates the whole plant with these releases, and a seed for all else; `None` if it cannot be
+/// simulated, or the caller does not wait.
+pub(crate) fn replay(
     plant: &Plant<'_>,
     (releases, seed): (&[(FlowId, Vec<Duration>)], u64),
     until: Duration,

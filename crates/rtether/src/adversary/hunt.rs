@@ -77,6 +77,11 @@ impl<'a> Hunt<'a> {
         self.streams.iter().filter(|own| own.is_late()).count()
     }
 
+    /// Returns the largest latency of each stream that the whole plant has shown in this search.
+    pub fn shown(&self) -> Vec<Option<Duration>> {
+        self.streams.iter().map(Stream::confirmed).collect()
+    }
+
     /// Returns the streams whose worst was not simulated in the whole plant.
     pub fn unconfirmed(&self) -> usize {
         self.waiting(Stream::is_unconfirmed).len()

@@ -28,7 +28,9 @@ use crate::scenario::{RunPlan, Scenario};
 
 pub use effort::{Effort, Progress};
 pub use found::Found;
+pub(crate) use found::replay;
 pub use hunt::{Hunt, search};
+pub(crate) use outcome::attack_until;
 pub use outcome::{Outcome, Search, attack};
 pub use varied::Varied;
 

@@ -59,8 +59,19 @@ impl Search {
 /// `progress` says. `bounds` and `seen` are those of [`Hunt::new`].
 pub fn attack(
     scenario: &Scenario,
+    known: (&[Option<Duration>], &[Duration]),
+    progress: &Progress,
+) -> Outcome {
+    attack_until(scenario, known, progress, &|_| false)
+}
+
+/// Like [`attack`], but ends when `is_done` says so of the largest latencies that the whole plant has
+/// shown, by stream.
+pub(crate) fn attack_until(
+    scenario: &Scenario,
     (bounds, seen): (&[Option<Duration>], &[Duration]),
     progress: &Progress,
+    is_done: &dyn Fn(&[Option<Duration>]) -> bool,
 ) -> Outcome {
     let mut hunt = Hunt::new(Plant::of(scenario), bounds, seen);
     let most = match progress.effort() {
@@ -71,11 +82,14 @@ pub fn attack(
     let confirms = || progress.goes_on(Stage::Confirm);
     // A run of the whole plant that is cut short was in vain.
     let runs = || !progress.is_cancelled();
-    while hunt.tried() < most && progress.begin_round() {
+    while hunt.tried() < most && !is_done(&hunt.shown()) && progress.begin_round() {
         let before = hunt.tried();
         while hunt.tried() < most && hunt.step(most - hunt.tried(), &searches) > 0 {
             progress.note(hunt.tried(), hunt.late());
             hunt.confirm_urgent(&searches, &runs);
+            if is_done(&hunt.shown()) {
+                break;
+            }
         }
         hunt.confirm(&confirms, &runs);
         if hunt.tried() == before {

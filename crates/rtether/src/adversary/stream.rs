@@ -144,6 +144,11 @@ impl Stream<'_> {
         }
     }
 
+    /// Returns its latency; `None` as long as nothing was confirmed.
+    pub(super) fn confirmed(&self) -> Option<Duration> {
+        self.confirmed.as_ref().map(|found| found.latency)
+    }
+
     /// Returns the worst that the whole plant has shown.
     pub(super) fn into_found(self) -> Option<Found> {
         self.confirmed

@@ -1,0 +1,435 @@
+//! Judges what other tools, vendors and reports claim of a plant: that no packet of a flow takes longer than a time, that its
+//! deadline is reached, that it loses nothing.
+//!
+//! A claim is *proved* if our bound is at most what is claimed, and *refuted* by a run: a plant that
+//! the scenario allows, simulated as a whole, in which a packet takes longer or is lost. `shrink` leaves
+//! out of that run what it does not need, so that anyone can repeat it and look at it. Everything else
+//! is *open*, with the interval between the largest delay that was found and the least that is proved.
+//! A claim that is both is a defect of ours.
+
+mod output;
+mod shrink;
+
+use std::fmt::Write as _;
+
+use rayon::prelude::*;
+pub use rtether_import::{Claim, Claimed, claims};
+use rtether_model::quantity::Duration;
+use rtether_model::record::Record;
+
+pub(crate) use output::JudgeJson;
+pub use shrink::Shrunk;
+use shrink::{Subject, Wanted};
+
+use crate::adversary::{self, Found, Plant, Progress, Target};
+use crate::bound::{self, Analysis};
+use crate::scenario::{Override, Scenario, Written, nearest_name};
+use crate::touching::{condition_of, strictly};
+use crate::words::Conclusion;
+
+/// What became of a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ruling {
+    /// It is proved.
+    Proved,
+    /// Neither proved nor refuted.
+    Open,
+    /// A run shows that it does not hold.
+    Refuted,
+    /// Proved, and a run shows that it does not hold: a defect of rtether.
+    Contradiction,
+}
+
+impl Ruling {
+    /// Returns its word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Proved => "proved",
+            Self::Open => "open",
+            Self::Refuted => "refuted",
+            Self::Contradiction => "contradiction",
+        }
+    }
+}
+
+/// A claim, and what became of it.
+#[derive(Clone, Debug)]
+pub struct Judged {
+    /// The claim.
+    pub claim: Claim,
+    /// Longest time that it allows; `None` if it is about losses alone.
+    pub limit: Option<Duration>,
+    /// What became of it.
+    pub ruling: Ruling,
+    /// Largest delay that was found, among the listeners that it is about.
+    pub found: Option<Duration>,
+    /// Packets lost in the runs that were looked at.
+    pub lost: u64,
+    /// Longest time that is proved; `None` without a proof.
+    pub proved: Option<Duration>,
+    /// Why there is no proof, or of what the bound is a proof only.
+    pub lack: Option<String>,
+    /// The run that refutes it, by its number in [`Judgment::runs`].
+    pub run: Option<usize>,
+}
+
+/// Claims judged.
+#[derive(Clone, Debug)]
+pub struct Judgment {
+    /// Title of the scenario.
+    pub scenario: String,
+    /// Each claim, in the order of its file.
+    pub claims: Vec<Judged>,
+    /// Runs that refute claims, one for each stream.
+    pub runs: Vec<Run>,
+    /// Plants that were tried.
+    pub tried: u64,
+    /// Seed of the search.
+    pub seed: u64,
+    /// Whether the user ended it early.
+    pub is_cut: bool,
+    /// What all proofs rest on besides, in words; empty without assumptions.
+    condition: String,
+    /// Whether assumptions are no proof, as the user has asked.
+    is_strict: bool,
+}
+
+/// A run that refutes claims about a stream.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// The stream.
+    pub stream: String,
+    /// The smallest plant that was found to show it; `None` if it could not be written as a scenario.
+    pub shrunk: Option<Shrunk>,
+}
+
+/// Why claims cannot be judged.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum JudgeError {
+    /// A claim is about a flow or a listener that the scenario does not have.
+    #[error("{place}the scenario has no {what}; {help}")]
+    Unknown {
+        /// File and line, with a colon; empty without them.
+        place: String,
+        /// What is missing.
+        what: String,
+        /// What to do.
+        help: String,
+    },
+    /// A deadline is claimed to be reached that there is not.
+    #[error(
+        "{place}flow `{flow}` has no deadline that could be reached; give it one, or claim a time"
+    )]
+    NoDeadline {
+        /// File and line, with a colon; empty without them.
+        place: String,
+        /// The flow.
+        flow: String,
+    },
+}
+
+/// A claim with the streams that it is about, by position.
+struct Case {
+    claim: Claim,
+    streams: Vec<usize>,
+    limit: Option<Duration>,
+    /// Whether it says that nothing is lost.
+    loses_nothing: bool,
+}
+
+/// What is known of a stream.
+#[derive(Clone, Debug, Default)]
+struct Known {
+    /// What is proved of it, with what the proof lacks.
+    bound: Option<Duration>,
+    lack: Option<String>,
+    /// Largest delay that the whole plant has shown.
+    found: Option<Duration>,
+    /// Packets that it lost there.
+    lost: u64,
+    /// The plant that was found.
+    plant: Option<Found>,
+}
+
+/// Judges claims of the file `name`, searching for runs that refute them as long as `progress` says.
+///
+/// # Errors
+/// If a claim is about something that the scenario does not have.
+pub fn judge(
+    (scenario, written): (&Scenario, &Written),
+    (name, claims): (&str, Vec<Claim>),
+    progress: &Progress,
+) -> Result<Judgment, JudgeError> {
+    let targets = Target::all(&scenario.flows);
+    let cases = claims.into_iter().map(|claim| case(scenario, &targets, name, claim));
+    let cases: Vec<Case> = cases.collect::<Result<_, _>>()?;
+    let analysis = bound::analyze(scenario);
+    let mut known = proved(scenario, &analysis);
+    let goes_on: adversary::GoesOn<'_> = &|| !progress.is_cancelled();
+    // A loss shows in ordinary runs, too; the search looks for delays.
+    let ordinary = cases.iter().any(|case| case.loses_nothing).then(|| {
+        let plant = Plant::of(scenario);
+        adversary::replay(&plant, (&[], scenario.run.seed), scenario.run.duration, goes_on)
+    });
+    let ordinary: Option<Record> = ordinary.flatten();
+    let shown = ordinary.iter().flat_map(|record| &record.streams);
+    for (own, record) in known.iter_mut().zip(shown) {
+        own.found = record.worst.as_ref().map(|worst| worst.latency);
+        own.lost = record.dropped;
+    }
+    let tried = search(scenario, &cases, &mut known, progress);
+    let (numbers, subjects) = refuted(scenario, &targets, &cases, &known);
+    let runs = subjects.par_iter().map(|(stream, subject, wanted)| {
+        let own = &known[*stream];
+        Run {
+            stream: targets[*stream].name(&scenario.network, &scenario.flows),
+            shrunk: run_of((scenario, written), own, subject, *wanted, goes_on),
+        }
+    });
+    let runs: Vec<Run> = runs.collect();
+    let judged = cases.into_iter().map(|case| ruled(case, &known, &numbers));
+    Ok(Judgment {
+        scenario: scenario.name.clone(),
+        claims: judged.collect(),
+        runs,
+        tried,
+        seed: scenario.run.seed,
+        is_cut: progress.is_cancelled(),
+        condition: condition_of(scenario),
+        is_strict: strictly(scenario, Conclusion::Met) != Conclusion::Met,
+    })
+}
+
+/// Finds what a claim is about.
+fn case(
+    scenario: &Scenario,
+    targets: &[Target],
+    name: &str,
+    claim: Claim,
+) -> Result<Case, JudgeError> {
+    let place = claim.line.map_or_else(|| format!("{name}: "), |line| format!("{name}:{line}: "));
+    let flows = &scenario.flows;
+    let Some(flow) = flows.iter().position(|own| own.name == claim.flow) else {
+        let help = near(&claim.flow, flows.iter().map(|own| own.name.as_str()));
+        let what = format!("flow {}", crate::scenario::quote(&claim.flow));
+        return Err(JudgeError::Unknown { place, what, help });
+    };
+    let of_flow = targets.iter().enumerate().filter(|(_, own)| own.flow.index() == flow);
+    let wanted = claim.listener.as_deref();
+    let meant = of_flow
+        .clone()
+        .filter(|(_, own)| wanted.is_none_or(|name| listener_of(scenario, own) == name));
+    let streams: Vec<usize> = meant.map(|(stream, _)| stream).collect();
+    if let Some(wanted) = wanted.filter(|_| streams.is_empty()) {
+        let help = near(wanted, of_flow.map(|(_, own)| listener_of(scenario, own)));
+        let what = format!("listener {} of `{}`", crate::scenario::quote(wanted), claim.flow);
+        return Err(JudgeError::Unknown { place, what, help });
+    }
+    let (limit, loses_nothing) = match claim.claimed {
+        Claimed::Bound(limit) => (Some(limit), false),
+        Claimed::NoLoss => (None, true),
+        Claimed::Reached => (flows[flow].deadline, true),
+    };
+    if claim.claimed == Claimed::Reached && limit.is_none() {
+        return Err(JudgeError::NoDeadline { place, flow: claim.flow });
+    }
+    Ok(Case { claim, streams, limit, loses_nothing })
+}
+
+/// Returns the name of a stream's listener.
+fn listener_of<'a>(scenario: &'a Scenario, stream: &Target) -> &'a str {
+    let flow = &scenario.flows[stream.flow.index()];
+    &scenario.network.node(flow.listeners[stream.listener]).name
+}
+
+/// Returns what to do about a name that there is not.
+fn near<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> String {
+    nearest_name(wanted, known).map_or_else(
+        || "name flows and listeners as the scenario does".to_owned(),
+        |near| format!("did you mean `{near}`?"),
+    )
+}
+
+/// Returns what is proved of each stream.
+fn proved(scenario: &Scenario, analysis: &Analysis) -> Vec<Known> {
+    let names = bound::names::Names::new(scenario);
+    let streams = analysis.judged().map(|(stream, condition)| {
+        let lack = match (&stream.bound, condition) {
+            (Err(reason), _) => Some(bound::reason(scenario, reason)),
+            (Ok(_), Some(own)) => {
+                Some(format!("only {}", bound::condition::only_if(&names, analysis, own)))
+            }
+            (Ok(_), None) => None,
+        };
+        let bound = stream.bound.as_ref().ok().map(|bound| bound.latency);
+        Known { bound, lack, ..Known::default() }
+    });
+    streams.collect()
+}
+
+impl Known {
+    /// Returns whether a case is proved for it: within the limit, and nothing on the way may drop packets.
+    fn is_proved(&self, case: &Case) -> bool {
+        let is_within = match (self.bound, case.limit) {
+            (Some(bound), Some(limit)) => bound <= limit,
+            (Some(_), None) => true,
+            (None, _) => false,
+        };
+        is_within && self.lack.is_none()
+    }
+
+    fn is_refuted(&self, case: &Case) -> bool {
+        let is_later = self.found.zip(case.limit).is_some_and(|(found, limit)| found > limit);
+        is_later || case.loses_nothing && self.lost > 0
+    }
+}
+
+/// Searches for runs that are later than claimed; returns how many plants were tried.
+fn search(scenario: &Scenario, cases: &[Case], known: &mut [Known], progress: &Progress) -> u64 {
+    // Of each flow, the longest time that is claimed and not proved: a run beyond it
+    // refutes the others, too.
+    let mut sought: Vec<Option<Duration>> = vec![None; known.len()];
+    for case in cases {
+        for &stream in &case.streams {
+            if !known[stream].is_proved(case) && !known[stream].is_refuted(case) {
+                sought[stream] = sought[stream].max(case.limit);
+            }
+        }
+    }
+    if sought.iter().all(Option::is_none) {
+        return 0;
+    }
+    let targets = Target::all(&scenario.flows);
+    let mut plant = scenario.clone();
+    plant.flows.iter_mut().for_each(|flow| flow.deadline = None);
+    for (target, limit) in targets.iter().zip(&sought) {
+        let deadline = &mut plant.flows[target.flow.index()].deadline;
+        *deadline = (*deadline).max(*limit);
+    }
+    let bounds: Vec<Option<Duration>> = known.iter().map(|own| own.bound).collect();
+    let seen: Vec<Duration> = known.iter().map(|own| own.found.unwrap_or_default()).collect();
+    let outcome = adversary::attack_until(&plant, (&bounds, &seen), progress, &|shown| {
+        let mut pairs = sought.iter().zip(shown);
+        pairs.all(|(limit, shown)| limit.is_none() || *shown > *limit)
+    });
+    for (own, found) in known.iter_mut().zip(outcome.found) {
+        let Some(found) = found else { continue };
+        own.found = own.found.max(Some(found.latency));
+        own.lost = own.lost.max(found.dropped);
+        own.plant = Some(found);
+    }
+    outcome.search.tried
+}
+
+/// What a run has to show of a stream, by position: the longest time that it refutes, or a loss.
+type ToShow = (usize, Subject, Wanted);
+
+/// Returns for each stream with a refuted claim the number of its run, and what each run has to show.
+fn refuted(
+    scenario: &Scenario,
+    targets: &[Target],
+    cases: &[Case],
+    known: &[Known],
+) -> (Vec<Option<usize>>, Vec<ToShow>) {
+    let mut numbers = vec![None; known.len()];
+    let mut runs = Vec::new();
+    for (stream, own) in known.iter().enumerate() {
+        let refuted = cases.iter().filter(|case| case.streams.contains(&stream));
+        let refuted: Vec<&Case> = refuted.filter(|case| own.is_refuted(case)).collect();
+        let later = refuted.iter().filter_map(|case| case.limit);
+        let later = later.filter(|limit| own.found > Some(*limit)).max();
+        let wanted = match later {
+            Some(limit) => Wanted::Later(limit),
+            None if refuted.is_empty() => continue,
+            None => Wanted::Lost,
+        };
+        let target = &targets[stream];
+        let flow = scenario.flows[target.flow.index()].name.clone();
+        let subject = Subject { flow, listener: listener_of(scenario, target).to_owned() };
+        numbers[stream] = Some(runs.len());
+        runs.push((stream, subject, wanted));
+    }
+    (numbers, runs)
+}
+
+/// Writes the run that refutes, and leaves out what it does not need.
+fn run_of(
+    (scenario, written): (&Scenario, &Written),
+    own: &Known,
+    subject: &Subject,
+    wanted: Wanted,
+    goes_on: adversary::GoesOn<'_>,
+) -> Option<Shrunk> {
+    let mut run = written.clone();
+    match own.plant.as_ref().filter(|plant| wanted.is_in(plant)) {
+        Some(plant) => run.changes.extend(plant.edits(scenario)),
+        // It is that of the ordinary run.
+        None => run.changes.push(Override::new("--set", "run.seeds", "1".to_owned())),
+    }
+    shrink::shrink(&run, subject, wanted, goes_on)
+}
+
+/// Rules on a case.
+fn ruled(case: Case, known: &[Known], numbers: &[Option<usize>]) -> Judged {
+    let own: Vec<&Known> = case.streams.iter().map(|stream| &known[*stream]).collect();
+    let is_proved = own.iter().all(|own| own.is_proved(&case));
+    let refuted = case.streams.iter().find(|stream| known[**stream].is_refuted(&case));
+    let ruling = match (is_proved, refuted) {
+        (true, None) => Ruling::Proved,
+        (true, Some(_)) => Ruling::Contradiction,
+        (false, Some(_)) => Ruling::Refuted,
+        (false, None) => Ruling::Open,
+    };
+    let bounds: Option<Vec<Duration>> = own.iter().map(|own| own.bound).collect();
+    Judged {
+        limit: case.limit,
+        ruling,
+        found: own.iter().filter_map(|own| own.found).max(),
+        lost: own.iter().map(|own| own.lost).sum(),
+        proved: bounds.and_then(|bounds| bounds.into_iter().max()),
+        lack: own.iter().find_map(|own| own.lack.clone()),
+        run: refuted.and_then(|stream| numbers[*stream]),
+        claim: case.claim,
+    }
+}
+
+/// Returns the name of the file for a run, by its number.
+pub fn file_name(run: usize) -> String {
+    format!("refuted-{}.yaml", run + 1)
+}
+
+impl Judgment {
+    /// Returns how many claims were ruled so.
+    pub fn count(&self, ruling: Ruling) -> usize {
+        self.claims.iter().filter(|own| own.ruling == ruling).count()
+    }
+
+    /// Returns a file for each run that could be written: `refuted-1.yaml`, with what it refutes.
+    pub fn files(&self) -> impl Iterator<Item = (String, String)> {
+        let runs = (0..).zip(&self.runs);
+        runs.filter_map(|(number, run)| {
+            let own = run.shrunk.as_ref()?;
+            let mut text = format!("# `rtether sim` shows of `{}`: {}.\n", run.stream, run.words());
+            for judged in self.claims.iter().filter(|judged| judged.run == Some(number)) {
+                _ = writeln!(text, "# It refutes: {}.", judged.claim_words());
+            }
+            text += &own.text;
+            Some((file_name(number), text))
+        })
+    }
+
+    /// Returns the verdict: every claim is proved, one is refuted, or one is open.
+    pub fn conclusion(&self) -> Conclusion {
+        if self.count(Ruling::Contradiction) > 0 {
+            Conclusion::Contradiction
+        } else if self.count(Ruling::Refuted) > 0 {
+            Conclusion::Failed
+        } else if self.is_cut {
+            Conclusion::Interrupted
+        } else if self.count(Ruling::Open) > 0 || self.is_strict {
+            Conclusion::NoAnswer
+        } else {
+            Conclusion::Met
+        }
+    }
+}
