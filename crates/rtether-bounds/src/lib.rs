@@ -84,7 +84,8 @@
 //! each other in a cycle, `tandem` then analyzes whole paths, on threads of the host (`workers`),
 //! `report` takes the smallest of all bounds, `memory` finds what each memory needs, `condition`
 //! what must drop nothing for a bound to be a proof, with the proof, `composition` tells on demand
-//! what each flow adds to one of them, and `diameter` what three numbers of the whole plant prove.
+//! what each flow adds to one of them, `claims` what is claimed of each visit for checkers of others, and
+//! `diameter` what three numbers of the whole plant prove.
 //!
 //! `incremental` repeats the analysis after a change (`edit`), `incremental::in_place` where it
 //! leaves all other flows as they are, and `inherit` tells which places have the same input as
@@ -102,6 +103,7 @@ extern crate std;
 mod access;
 mod analysis;
 mod arp;
+mod claims;
 mod classify;
 mod components;
 mod composition;
@@ -153,6 +155,7 @@ pub use analysis::{
     FlowLimit, Holder, HopBound, IngressPart, LayerPart, Memory, Method, Methods, OpenFlow,
     PolicerBound, PortBound, Reason, ResolutionObstacle, StackBound, StreamBound,
 };
+pub use claims::{Arrivals, Choice, ClaimPlace, Claims, VisitClaim, claims};
 pub use composition::{Composer, Composition, Passage, Share, ShareCause, Step};
 pub use diameter::{Diameter, DiameterObstacle, diameter};
 pub use incremental::{Analyzer, Changes, StreamChange};

@@ -93,6 +93,14 @@ pub(crate) enum Limiter {
     Table,
 }
 
+/// At most `burst * (floor((t + ahead) / period) + 1)` packets in a closed window of length `t`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Staircase {
+    pub(crate) period: i64,
+    pub(crate) burst: i64,
+    pub(crate) ahead: i64,
+}
+
 /// A limit that travels with a flow. Times in picoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Limit {
@@ -218,10 +226,25 @@ impl Limit {
         Self { by: Limiter::Gap, ..Self::timed(gap) }
     }
 
-    /// Returns whether the releases of a flow behind its gap are below the limit at any time.
-    const fn is_above(&self, drift: i64, load: &Load) -> bool {
-        let is_sparser = load.burst <= 1 && load.period >= self.period;
-        matches!(self.by, Limiter::Gap) && is_sparser && load.jitter <= drift
+    /// Returns whether releases behind a gap, with this burst, period and jitter, are below the limit at
+    /// any time.
+    pub(crate) const fn is_above(&self, drift: i64, [burst, period, jitter]: [i64; 3]) -> bool {
+        let is_sparser = burst <= 1 && period >= self.period;
+        matches!(self.by, Limiter::Gap) && is_sparser && jitter <= drift
+    }
+
+    /// Returns the staircase of packets of one flow alone behind the limit, before any drift; `None`
+    /// where it counts octets, or holds only while the flow gets its answers and it may not.
+    pub(crate) fn of_one_flow(&self, is_closed: bool) -> Option<Staircase> {
+        let whole = Staircase { period: self.period, burst: self.amount, ahead: self.jitter };
+        match self.by {
+            Limiter::Stack if self.alone > 0 => {
+                Some(Staircase { period: self.alone, burst: 1, ahead: self.alone_ahead })
+            }
+            Limiter::Stack | Limiter::Gap => Some(whole),
+            Limiter::Table => is_closed.then_some(whole),
+            Limiter::Smoother | Limiter::Policer => None,
+        }
     }
 
     /// Returns the limit of a smoother on bulk packets between two sizes of IP datagrams; `None` if
@@ -313,7 +336,8 @@ pub(crate) fn apply<'a>(limited: impl Iterator<Item = Limited<'a>> + Clone, load
             continue;
         };
         let key = one.key(loads);
-        if limit.is_above(one.drift, &loads[index]) {
+        let released = &loads[index];
+        if limit.is_above(one.drift, [released.burst, released.period, released.jitter]) {
             continue;
         }
         if loads[index].jitter < JITTER_MAX && !limit.is_timer && !refused.contains(&key) {

@@ -3,7 +3,8 @@
 pub use rtether_report::document::Described;
 
 use crate::{
-    against, bound, compare, design, diff, discovery, fail, fix, import, judge, limit, meter,
+    against, bound, certificate, compare, design, diff, discovery, fail, fix, import, judge, limit,
+    meter,
 };
 use crate::{profile, report, sweep, volume, watch, why};
 
@@ -12,6 +13,7 @@ pub const ALL: &[Described] = &[
     Described::of::<bound::AdmitJson<'_>>(),
     Described::of::<against::AgainstJson<'_>>(),
     Described::of::<bound::Document<'_>>(),
+    Described::of::<certificate::CertificateJson<'_>>(),
     Described::of::<compare::CompareJson<'_>>(),
     Described::of::<design::DesignJson<'_>>(),
     Described::of::<bound::DiameterJson<'_>>(),

@@ -9,7 +9,7 @@
 //! # Modules
 //!
 //! The public API. `check` (everything in one call: simulation, proof, measured values, judgment,
-//! conclusion), `run` (replications in parallel, progress, cancellation), `stats` (confidence
+//! conclusion), `certificate` (claims that a checker of others can test), `run` (replications in parallel, progress, cancellation), `stats` (confidence
 //! intervals: `unit` divides runs into independent parts, `interval` tells what their spread
 //! shows), `trace` (captures and per-packet files), `assumed` (what a verdict rests on; `touching`
 //! says which assumptions count), `beneath` (which files a file may name; the only module that
@@ -53,6 +53,7 @@ pub mod adversary;
 pub mod against;
 pub mod beneath;
 pub mod bound;
+pub mod certificate;
 pub mod check;
 pub mod compare;
 pub mod csma;

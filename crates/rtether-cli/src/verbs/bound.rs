@@ -1,12 +1,17 @@
 //! `bound`: proved bounds of a scenario, without simulation.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use rtether::bound::{self, Bounds, ByDiameter, Duration, Places, SensitivityError, Waits};
+use rtether::bound::{
+    self, Analysis, Bounds, ByDiameter, Duration, Places, SensitivityError, Waits,
+};
+use rtether::certificate;
 use rtether::report::format::Render;
+use rtether::scenario::Scenario;
 
 use super::strict::Strict;
+use crate::drafts::Draft;
 use crate::exit::Exit;
 use crate::format::FormatArgs;
 use crate::progress::{Pace, with_steps};
@@ -57,6 +62,9 @@ pub(crate) struct BoundArgs {
     /// Write one self-contained HTML page with the parts of each bound
     #[arg(long, value_name = "FILE", conflicts_with_all = ["what_if", "sensitivity"])]
     pub(crate) report: Option<PathBuf>,
+    /// Write claims about every packet's way, which `python3 verify FILE` checks without rtether
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["what_if", "sensitivity", "diameter", "waits"])]
+    pub(crate) certificate: Option<PathBuf>,
     /// Analysis methods
     #[arg(long, value_name = "WHICH", value_enum, default_value_t, conflicts_with_all = ["what_if", "sensitivity"])]
     pub(crate) methods: MethodChoice,
@@ -119,6 +127,8 @@ fn bounds(arguments: &BoundArgs) -> Result<Exit, Exit> {
     let scenario = &loaded.scenario;
     let report = arguments.report.as_deref();
     let draft = drafts::open_apart(&arguments.scenario, "--report", report)?;
+    let certificate =
+        drafts::open_apart(&arguments.scenario, "--certificate", arguments.certificate.as_deref())?;
     terminal::detail(|| format!("bounding {} flows", scenario.flows.len()));
     let analysis = bound::analyze_with(scenario, arguments.methods.into());
     if let Some(draft) = draft {
@@ -126,6 +136,9 @@ fn bounds(arguments: &BoundArgs) -> Result<Exit, Exit> {
         draft.write(&page).map_err(|message| terminal::fail(&message))?;
     }
     let analysis = &analysis;
+    if let (Some(draft), Some(path)) = (certificate, &arguments.certificate) {
+        certify(scenario, analysis, draft, path)?;
+    }
     let bounds = Bounds { scenario, analysis };
     let own = bounds.conclusion().into();
     if arguments.diameter {
@@ -137,6 +150,22 @@ fn bounds(arguments: &BoundArgs) -> Result<Exit, Exit> {
     } else {
         print(arguments, &bounds, own)
     })
+}
+
+/// Writes a certificate, and says what checks it.
+fn certify(
+    scenario: &Scenario,
+    analysis: &Analysis,
+    draft: Draft,
+    path: &Path,
+) -> Result<(), Exit> {
+    let own = certificate::certificate(scenario, analysis).map_err(|beyond| {
+        terminal::complain(&beyond.to_string());
+        Exit::NoAnswer
+    })?;
+    draft.write(&own.text).map_err(|message| terminal::fail(&message))?;
+    terminal::remark(&own.said(&path.display().to_string()));
+    Ok(())
 }
 
 fn waits(arguments: &BoundArgs, time: Duration) -> Result<Exit, Exit> {

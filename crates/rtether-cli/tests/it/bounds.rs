@@ -116,3 +116,25 @@ fn bounds_have_a_page() {
     let missing = folder.file("missing/bounds.html");
     line(&format!("bound goose-multicast.yaml --report {missing}")).exits(4);
 }
+
+#[test]
+fn a_certificate_says_what_checks_it() {
+    let folder = Folder::new("certificate");
+    let file = folder.file("plant.json");
+    line(&format!("bound bottling-line.yaml --certificate {file}"))
+        .exits(1)
+        .says("has claims for 5 of 5 streams with a bound")
+        .says(&format!("to check them: python3 verify {file}"));
+    let text = folder.read("plant.json");
+    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(document["schema"], "rtether.certificate/1");
+    // A word of ours alone certifies nothing.
+    assert!(!text.contains("certified"));
+    line(&format!("bound bottling-line.yaml --certificate {file}")).exits(1);
+    assert_eq!(folder.read("plant.json"), text, "the same scenario, the same octets");
+    line(&format!("bound hub.yaml --certificate {}", folder.file("hub.json")))
+        .exits(3)
+        .says("no certificate: its format cannot express a hub");
+    assert_eq!(folder.names(), ["plant.json"]);
+    line("bound hub.yaml --certificate hub.yaml").exits(2);
+}

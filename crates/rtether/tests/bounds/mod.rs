@@ -10,6 +10,7 @@ mod access;
 mod admitted;
 mod asking;
 mod behind;
+mod certified;
 mod composition;
 mod counterexamples;
 mod deadlines;
