@@ -10,7 +10,7 @@ from rtether_verify import curves, frames
 from rtether_verify.curves import ONE, PLACES, STEPS_MAX
 
 #: Horizon of the first look at a busy period, and rounds towards the beginning of a service.
-FIRST, ROUNDS = 1_000_000, 64
+FIRST, ROUNDS = 1_000_000, 1 << 12
 #: Longest look at a busy period, an hour.
 HORIZON_MAX = 3600 * 10**12
 #: Steps of stairs at a server that is full.
@@ -57,7 +57,8 @@ def most_work(loads):
             return up(most)
         if curves.count(loads, 4 * horizon) > limit or horizon > HORIZON_MAX:
             rate = sum(own[1] for own in ends)
-            if rate > ONE:
+            # Of a server that is full, one line alone says all.
+            if rate > ONE or (rate == ONE and len(parts) > 1):
                 return None
             rest = sum(own[0] for own in ends) - (ONE - rate) * horizon
             return up(max(most, rest))
@@ -170,7 +171,7 @@ class Busy:
             self.horizon *= 4
             self.look()
         (burst, rate), (above, rising) = tails
-        if rate + rising > ONE or rising == ONE:
+        if is_full:
             return None
         count, found = self.known(min(enough)), {}
         for cost, most in enough.items():
