@@ -432,7 +432,7 @@ RULES = {"arrival": arrival, "priority": priority, "preemption": preemption, "ga
 
 def least_stay(base, own, high):
     """Returns the least `x` with all work of a window of length `x`, and what connections have under
-    way, done within `x`; None if there is none."""
+    way, done within `x`; `None` without one."""
     parts = []
     for loads, is_class in ((own, True), (high, False)):
         for part in curves.groups(loads).values():

@@ -10,7 +10,7 @@ use rtether_model::network::{
     AddressTable, Cost, EndStation, ForwardingMode, Jitter, Link, MulticastForwarding, Network,
     NodeId, NodeKind, Pcp, PortId, PortVlan, Selection, Servers, Stack, Switch, TagHandling,
 };
-use rtether_model::quantity::Duration;
+use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::route::{Hop, Routing};
 use rtether_model::unknown::{CostName, more, stated};
 use rtether_model::wire::Encapsulation;
@@ -45,7 +45,7 @@ pub(crate) struct PlantJson<'a> {
 #[serde(tag = "kind", rename_all = "lowercase")]
 enum NodeJson<'a> {
     /// An end station.
-    Station(StationJson<'a>),
+    Station(Box<StationJson<'a>>),
     /// A switch, or a router.
     Switch(Box<SwitchJson<'a>>),
 }
@@ -385,7 +385,7 @@ pub(super) fn end(network: &Network, port: PortId) -> EndJson<'_> {
 
 fn node_of<'a>(name: &'a str, kind: &'a NodeKind) -> Option<NodeJson<'a>> {
     Some(match kind {
-        NodeKind::EndStation(station) => NodeJson::Station(station_of(name, station)),
+        NodeKind::EndStation(station) => NodeJson::Station(Box::new(station_of(name, station))),
         NodeKind::Switch(switch) => NodeJson::Switch(Box::new(switch_of(name, switch))),
         NodeKind::Hub(_) => return None,
     })
@@ -539,7 +539,7 @@ fn port_of(switch: &Switch, port: u16) -> PortJson {
         vlan: VlanJson { kind, members, native },
         default_pcp: own.default_pcp.get(),
         buffer: switch.buffer.per_port.get(),
-        thresholds: switch.thresholds_at(port).map(|all| all.map(|own| own.get())),
+        thresholds: switch.thresholds_at(port).map(|all| all.map(Bytes::get)),
     }
 }
 
@@ -625,19 +625,24 @@ fn traffic_of(flow: &Flow) -> TrafficJson {
         Traffic::Adaptive { pause, timeout } => {
             TrafficJson::Adaptive { pause: (*pause).as_ps(), timeout: (*timeout).as_ps().max(1) }
         }
-        other => match other.releases() {
-            Some(on_grid) if on_grid.period > Duration::ZERO => match other {
-                Traffic::Sporadic { .. } => TrafficJson::Sporadic {
-                    gap: on_grid.period.as_ps(),
-                    burst: on_grid.burst.max(1).into(),
-                },
-                _ => TrafficJson::Periodic {
-                    period: on_grid.period.as_ps(),
-                    jitter: on_grid.jitter.as_ps(),
-                },
-            },
-            _ => TrafficJson::Poisson,
-        },
+        Traffic::Periodic { .. } | Traffic::Sporadic { .. } | Traffic::Flood { .. } => {
+            on_grid(flow)
+        }
+        Traffic::Poisson { .. } => TrafficJson::Poisson,
+    }
+}
+
+/// Returns what is released no denser than a grid; a flood without one counts as unlimited.
+fn on_grid(flow: &Flow) -> TrafficJson {
+    let grid = flow.traffic.releases().filter(|own| own.period > Duration::ZERO);
+    match (&flow.traffic, grid) {
+        (_, None) => TrafficJson::Poisson,
+        (Traffic::Sporadic { .. }, Some(own)) => {
+            TrafficJson::Sporadic { gap: own.period.as_ps(), burst: own.burst.max(1).into() }
+        }
+        (_, Some(own)) => {
+            TrafficJson::Periodic { period: own.period.as_ps(), jitter: own.jitter.as_ps() }
+        }
     }
 }
 

@@ -77,7 +77,7 @@ fn whole_scenarios_are_certified() {
         let own = of_scenario(name);
         assert!(own.bounded > 0 && own.covered == own.bounded, "{name}: {own:?}");
         let file = folder.write("certificate.json", &own.text);
-        let found = survey(&python, &[file.clone()]);
+        let found = survey(&python, std::slice::from_ref(&file));
         assert_eq!(found["failures"], serde_json::json!([]), "{name}");
         assert_eq!(found["certified"], own.bounded, "{name}: {found}");
         assert!(found["tight"].as_u64() > Some(0), "{name}: {found}");
