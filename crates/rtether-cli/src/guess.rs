@@ -8,10 +8,7 @@ use clap::{Command, Error};
 const WORDS: [(&str, &[&str]); 16] = [
     ("admit", &["accept", "add", "reserve"]),
     ("bound", &["bounds", "calculus", "proof", "prove", "rta", "wcrt"]),
-    (
-        "check",
-        &["analyse", "analyze", "judge", "run", "start", "test", "validate", "verdict", "verify"],
-    ),
+    ("check", &["analyse", "analyze", "run", "start", "test", "validate", "verdict", "verify"]),
     ("completions", &["completion"]),
     ("diff", &["changes", "delta"]),
     ("doctor", &["diagnose", "host", "tune"]),

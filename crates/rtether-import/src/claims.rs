@@ -276,7 +276,7 @@ mod tests {
     fn mistakes_are_named_with_their_line_and_a_remedy() {
         for (text, line, part) in [
             ("flow,bound\na,7\n", Some(2), "a time with its unit"),
-            ("flow,bound_us\n\na,seven\n", Some(3), "a time with its unit"),
+            ("flow,bound_us\nb,1\na,seven\n", Some(3), "a time with its unit"),
             ("flow,bound_us\na,-7\n", Some(2), "a time with its unit"),
             ("flow,bound_us\na,1e400\n", Some(2), "a time with its unit"),
             ("flow,size\na,7\n", Some(1), "`bound_us`"),

@@ -159,7 +159,7 @@ mod tests {
     use super::*;
     use crate::Written;
 
-    const TEXT: &str = "rtether: 1\ntitle: \"x\"\nnodes: { a: { stack: zero }, b: { stack: zero } }\n\
+    const TEXT: &str = "rtether: 1\nname: x\nnodes: { a: { stack: zero }, b: { stack: zero } }\n\
         switches: { s: { ports: 2 } }\n\
         links: [{ ends: [a, \"s:1\"], rate: 100 Mbit/s }, { ends: [b, \"s:2\"], rate: 100 Mbit/s }]\n\
         flows:\n  - { name: f, from: a, to: b, period: 1 ms, size: 60 B }\n  \
@@ -194,7 +194,10 @@ mod tests {
     fn without_pieces_it_is_a_scenario() {
         let pieces = pieces();
         let whole = Written::from(pieces.text(&BTreeSet::new())).load().scenario;
-        assert_eq!(whole, Written::from(TEXT.to_owned()).load().scenario);
+        assert_eq!(
+            whole.expect("a scenario"),
+            Written::from(TEXT.to_owned()).load().scenario.expect("it")
+        );
         let left_out: BTreeSet<usize> = pieces.groups()[1].iter().copied().collect();
         let text = pieces.text(&left_out);
         assert!(!text.contains("releases") && !text.contains("name: g"), "{text}");

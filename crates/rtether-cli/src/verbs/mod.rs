@@ -61,7 +61,7 @@ pub(crate) enum Verb {
     Admit(Deferred<admit::AdmitArgs>),
     /// Find the fewest edits that prove every deadline
     Design(Deferred<design::DesignArgs>),
-    /// Judge bounds that anyone claims: proved, refuted by a run, or open
+    /// Judge what anyone claims: proved, refuted by a run, or open
     Judge(Deferred<judge::JudgeArgs>),
     /// Find the highest load of other traffic that deadlines allow
     Limit(Deferred<limit::LimitArgs>),
