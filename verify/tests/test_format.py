@@ -54,6 +54,16 @@ class Format(unittest.TestCase):
         self.assertIn("PASS. 3 of 3 bounds certified.", out)
         self.assertIn("no bound       `file` to z", out)
 
+    def test_a_memory_that_may_overflow_is_a_condition(self):
+        document = sample()
+        document["scenario"]["nodes"][-1]["ports"][3]["buffer"] = 100
+        code, out, _ = self.run_main(self.file(json.dumps(document)))
+        self.assertEqual(code, 3, out)
+        self.assertIn("only if        `poll` to z: ", out)
+        self.assertNotIn("certified      `poll`", out)
+        self.assertIn("only if nothing is dropped at: port sw:4\n"
+                      "PART. 0 of 3 bounds certified, 3 only if nothing is dropped.\n", out)
+
     def test_what_is_no_certificate_is_refused_in_words(self):
         texts = ["", "{", "[]", "1", '{"schema": 1.5}', '{"a": 1, "a": 2}', "[" * 100_000, b"\xff",
                  '{"schema": NaN}', "{}", '{"schema": "rtether.certificate/1"}']
