@@ -163,7 +163,9 @@ fn in_words(text: &str) -> Option<Claimed> {
 }
 
 fn of_json(name: &str, text: &str) -> Result<Vec<Claim>, ImportError> {
-    let root: Map<String, Value> = serde_json::from_str(text).map_err(|error| {
+    // Python writes what has no limit as a word that JSON does not have.
+    let text = text.replace(": Infinity", ": null").replace(": NaN", ": null");
+    let root: Map<String, Value> = serde_json::from_str(&text).map_err(|error| {
         let what = format!("it is not JSON: {}", crate::text::plain(&error.to_string(), 200));
         ImportError::new(name, Some(error.line()), what, "write it again")
     })?;
@@ -212,7 +214,7 @@ fn of_saihu(
     let mut claims = Vec::new();
     for (flow, methods) in delays {
         for (method, delay) in methods.as_object().into_iter().flatten() {
-            // A method that found no bound is said to take for ever.
+            // A method that found no bound claims nothing.
             let Value::Number(number) = delay else { continue };
             let time = picoseconds(&number.to_string(), unit).ok_or_else(|| {
                 let what = format!("the delay of {} is {number}", quote(flow));
@@ -266,10 +268,25 @@ mod tests {
             {"name": "a", "listener": "x", "bound_ns": 1.25, "method": "total flow"},
             {"name": "b", "listener": "x", "bound_ns": null}]}"#;
         assert_eq!(times(ours), [1_250]);
-        let saihu = r#"{"flow_e2e_delay": {"f0": {"DNC_SFA": 80.0501253132832, "x": "inf"}},
+        let saihu = r#"{"flow_e2e_delay": {"f0": {"DNC_SFA": 80.0501253132832, "x": Infinity}},
             "units": {"flow_delay": "us"}}"#;
         assert_eq!(times(saihu), [80_050_125]);
         assert_eq!(read(saihu).expect("claims")[0].by.as_deref(), Some("DNC_SFA"));
+    }
+
+    proptest::proptest! {
+        /// Oracle: an answer, whatever the octets; a number of a unit is no more than a day.
+        #[test]
+        fn any_octets_have_an_answer(
+            head in "(flow,bound_us\n|\\{\"flow_e2e_delay\": \\{|)",
+            tail in "[-a0-9eE.,:;\"{} \n]{0,60}",
+        ) {
+            for claim in read(&(head + &tail)).unwrap_or_default() {
+                if let Claimed::Bound(time) = claim.claimed {
+                    proptest::prop_assert!((0..=86_400_000_000_000_000).contains(&time.as_ps()));
+                }
+            }
+        }
     }
 
     #[test]

@@ -50,7 +50,7 @@ fn rulings(judgment: &Judgment) -> Vec<Ruling> {
 
 fn shrunk(judgment: &Judgment, claim: usize) -> &Shrunk {
     let run = judgment.claims[claim].run.expect("a run");
-    judgment.runs[run].shrunk.as_ref().expect("a scenario")
+    &judgment.runs[run].shrunk
 }
 
 /// Simulates a scenario; returns the largest latency of a flow's only stream, and what it lost.
@@ -112,6 +112,23 @@ fn a_loss_refutes_that_there_is_none() {
     assert_eq!(lost, own.lost);
     assert!(lost > 0);
     assert!(judgment.claims[0].lack.as_ref().is_some_and(|lack| lack.contains("stack of b")));
+}
+
+/// Oracle: by hand. Ports that select by deadline serve the three others first, whatever is claimed of
+/// `f`: it waits for a frame of each, 1250 octets with all around, 100 us at 100 Mbit/s.
+#[test]
+fn a_claim_is_no_deadline() {
+    let text = STAR
+        .replace("s: { ports: 7, latency: 5 us }", "s: { ports: 7, latency: 5 us, selection: edf }")
+        .replace("size: 16 B", "size: 1184 B, deadline: 800 us")
+        .replace(
+            "size: 1184 B, deadline: 800 us, deadline: 40 us",
+            "size: 1184 B, deadline: 20 ms",
+        );
+    let list = "flow,bound_us\nf,495\n";
+    let judgment = judged(&text, list, Effort::Plants(2_000)).unwrap();
+    assert_eq!(rulings(&judgment), [Ruling::Refuted], "{:?}", judgment.claims);
+    assert_eq!(shrunk(&judgment, 0).flows, [4, 5]);
 }
 
 /// Oracle: by hand. A fluid that passes two links of one rate is delayed by its burst once; a frame of

@@ -62,6 +62,16 @@ impl<'a> Hunt<'a> {
         }
     }
 
+    /// Searches for delays above these limits, by stream, in place of those above deadlines. The plant stays
+    /// as it is: ports may select by deadline.
+    #[must_use]
+    pub fn aimed_at(mut self, limits: &[Option<Duration>]) -> Self {
+        for (stream, limit) in self.streams.iter_mut().zip(limits) {
+            stream.deadline = *limit;
+        }
+        self
+    }
+
     /// Returns how many plants were tried.
     pub const fn tried(&self) -> u64 {
         self.tried

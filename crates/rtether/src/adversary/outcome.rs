@@ -59,21 +59,21 @@ impl Search {
 /// `progress` says. `bounds` and `seen` are those of [`Hunt::new`].
 pub fn attack(
     scenario: &Scenario,
-    known: (&[Option<Duration>], &[Duration]),
+    (bounds, seen): (&[Option<Duration>], &[Duration]),
     progress: &Progress,
 ) -> Outcome {
-    attack_until(scenario, known, progress, &|_| false)
+    let hunt = Hunt::new(Plant::of(scenario), bounds, seen);
+    attack_until(hunt, (scenario.run.seed, seen), progress, &|_| false)
 }
 
-/// Like [`attack`], but ends when `is_done` says so of the largest latencies that the whole plant has
-/// shown, by stream.
+/// Like [`attack`] with a search of the caller, but ends when `is_done` says so of the largest latencies
+/// that the whole plant has shown, by stream.
 pub(crate) fn attack_until(
-    scenario: &Scenario,
-    (bounds, seen): (&[Option<Duration>], &[Duration]),
+    mut hunt: Hunt<'_>,
+    (seed, seen): (u64, &[Duration]),
     progress: &Progress,
     is_done: &dyn Fn(&[Option<Duration>]) -> bool,
 ) -> Outcome {
-    let mut hunt = Hunt::new(Plant::of(scenario), bounds, seen);
     let most = match progress.effort() {
         Effort::Plants(plants) => plants,
         Effort::Time(_) => u64::MAX,
@@ -105,7 +105,7 @@ pub(crate) fn attack_until(
     Outcome {
         search: Search {
             tried,
-            seed: scenario.run.seed,
+            seed,
             is_cut: progress.is_cancelled(),
             streams: found.iter().flatten().count(),
             later: later.count(),

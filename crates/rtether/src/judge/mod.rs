@@ -10,6 +10,7 @@
 mod output;
 mod shrink;
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use rayon::prelude::*;
@@ -21,7 +22,7 @@ pub(crate) use output::JudgeJson;
 pub use shrink::Shrunk;
 use shrink::{Subject, Wanted};
 
-use crate::adversary::{self, Found, Plant, Progress, Target};
+use crate::adversary::{self, Found, Hunt, Plant, Progress, Target};
 use crate::bound::{self, Analysis};
 use crate::scenario::{Override, Scenario, Written, nearest_name};
 use crate::touching::{condition_of, strictly};
@@ -80,7 +81,7 @@ pub struct Judgment {
     pub scenario: String,
     /// Each claim, in the order of its file.
     pub claims: Vec<Judged>,
-    /// Runs that refute claims, one for each stream.
+    /// Runs that refute claims: of each stream at most one that is late and one that loses packets.
     pub runs: Vec<Run>,
     /// Plants that were tried.
     pub tried: u64,
@@ -99,8 +100,8 @@ pub struct Judgment {
 pub struct Run {
     /// The stream.
     pub stream: String,
-    /// The smallest plant that was found to show it; `None` if it could not be written as a scenario.
-    pub shrunk: Option<Shrunk>,
+    /// The smallest plant that was found to show it.
+    pub shrunk: Shrunk,
 }
 
 /// Why claims cannot be judged.
@@ -161,7 +162,8 @@ pub fn judge(
     progress: &Progress,
 ) -> Result<Judgment, JudgeError> {
     let targets = Target::all(&scenario.flows);
-    let cases = claims.into_iter().map(|claim| case(scenario, &targets, name, claim));
+    let known = Names::new(scenario);
+    let cases = claims.into_iter().map(|claim| case(scenario, &known, name, claim));
     let cases: Vec<Case> = cases.collect::<Result<_, _>>()?;
     let analysis = bound::analyze(scenario);
     let mut known = proved(scenario, &analysis);
@@ -178,19 +180,21 @@ pub fn judge(
         own.lost = record.dropped;
     }
     let tried = search(scenario, &cases, &mut known, progress);
-    let (numbers, subjects) = refuted(scenario, &targets, &cases, &known);
-    let runs = subjects.par_iter().map(|(stream, subject, wanted)| {
-        let own = &known[*stream];
-        Run {
-            stream: targets[*stream].name(&scenario.network, &scenario.flows),
-            shrunk: run_of((scenario, written), own, subject, *wanted, goes_on),
-        }
+    let runs = refuted(scenario, &targets, &cases, &known).into_par_iter();
+    let runs = runs.filter_map(|(stream, subject, wanted)| {
+        let shrunk = run_of((scenario, written), &known[stream], &subject, wanted, goes_on)?;
+        let name = targets[stream].name(&scenario.network, &scenario.flows);
+        Some((stream, Run { stream: name, shrunk }))
     });
-    let runs: Vec<Run> = runs.collect();
-    let judged = cases.into_iter().map(|case| ruled(case, &known, &numbers));
+    let (streams, runs): (Vec<usize>, Vec<Run>) = runs.collect::<Vec<_>>().into_iter().unzip();
+    let mut of_stream: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (number, stream) in streams.into_iter().enumerate() {
+        of_stream.entry(stream).or_default().push(number);
+    }
+    let judged = cases.into_iter().map(|case| ruled(case, &known, (&runs, &of_stream))).collect();
     Ok(Judgment {
         scenario: scenario.name.clone(),
-        claims: judged.collect(),
+        claims: judged,
         runs,
         tried,
         seed: scenario.run.seed,
@@ -200,35 +204,49 @@ pub fn judge(
     })
 }
 
+/// Flows by name, and where their streams begin.
+struct Names<'a>(BTreeMap<&'a str, (usize, usize)>);
+
+impl<'a> Names<'a> {
+    fn new(scenario: &'a Scenario) -> Self {
+        let mut first = 0;
+        let all = scenario.flows.iter().enumerate().map(|(flow, own)| {
+            let begin = first;
+            first += own.listeners.len();
+            (own.name.as_str(), (flow, begin))
+        });
+        Self(all.collect())
+    }
+}
+
 /// Finds what a claim is about.
 fn case(
     scenario: &Scenario,
-    targets: &[Target],
+    known: &Names<'_>,
     name: &str,
     claim: Claim,
 ) -> Result<Case, JudgeError> {
     let place = claim.line.map_or_else(|| format!("{name}: "), |line| format!("{name}:{line}: "));
-    let flows = &scenario.flows;
-    let Some(flow) = flows.iter().position(|own| own.name == claim.flow) else {
-        let help = near(&claim.flow, flows.iter().map(|own| own.name.as_str()));
+    let Some(&(flow, begin)) = known.0.get(claim.flow.as_str()) else {
+        let help = near(&claim.flow, known.0.keys().copied());
         let what = format!("flow {}", crate::scenario::quote(&claim.flow));
         return Err(JudgeError::Unknown { place, what, help });
     };
-    let of_flow = targets.iter().enumerate().filter(|(_, own)| own.flow.index() == flow);
+    let flow = &scenario.flows[flow];
+    let listeners = flow.listeners.iter().map(|node| scenario.network.node(*node).name.as_str());
     let wanted = claim.listener.as_deref();
-    let meant = of_flow
-        .clone()
-        .filter(|(_, own)| wanted.is_none_or(|name| listener_of(scenario, own) == name));
-    let streams: Vec<usize> = meant.map(|(stream, _)| stream).collect();
+    let meant = listeners.clone().enumerate();
+    let meant = meant.filter(|(_, listener)| wanted.is_none_or(|name| name == *listener));
+    let streams: Vec<usize> = meant.map(|(listener, _)| begin + listener).collect();
     if let Some(wanted) = wanted.filter(|_| streams.is_empty()) {
-        let help = near(wanted, of_flow.map(|(_, own)| listener_of(scenario, own)));
+        let help = near(wanted, listeners);
         let what = format!("listener {} of `{}`", crate::scenario::quote(wanted), claim.flow);
         return Err(JudgeError::Unknown { place, what, help });
     }
     let (limit, loses_nothing) = match claim.claimed {
         Claimed::Bound(limit) => (Some(limit), false),
         Claimed::NoLoss => (None, true),
-        Claimed::Reached => (flows[flow].deadline, true),
+        Claimed::Reached => (flow.deadline, true),
     };
     if claim.claimed == Claimed::Reached && limit.is_none() {
         return Err(JudgeError::NoDeadline { place, flow: claim.flow });
@@ -267,6 +285,13 @@ fn proved(scenario: &Scenario, analysis: &Analysis) -> Vec<Known> {
     streams.collect()
 }
 
+impl Shrunk {
+    fn refutes(&self, case: &Case) -> bool {
+        self.latency.zip(case.limit).is_some_and(|(latency, limit)| latency > limit)
+            || case.loses_nothing && self.lost > 0
+    }
+}
+
 impl Known {
     /// Returns whether a case is proved for it: within the limit, and nothing on the way may drop packets.
     fn is_proved(&self, case: &Case) -> bool {
@@ -286,7 +311,7 @@ impl Known {
 
 /// Searches for runs that are later than claimed; returns how many plants were tried.
 fn search(scenario: &Scenario, cases: &[Case], known: &mut [Known], progress: &Progress) -> u64 {
-    // Of each flow, the longest time that is claimed and not proved: a run beyond it
+    // Of each stream, the longest time that is claimed and not proved: a run beyond it
     // refutes the others, too.
     let mut sought: Vec<Option<Duration>> = vec![None; known.len()];
     for case in cases {
@@ -299,16 +324,10 @@ fn search(scenario: &Scenario, cases: &[Case], known: &mut [Known], progress: &P
     if sought.iter().all(Option::is_none) {
         return 0;
     }
-    let targets = Target::all(&scenario.flows);
-    let mut plant = scenario.clone();
-    plant.flows.iter_mut().for_each(|flow| flow.deadline = None);
-    for (target, limit) in targets.iter().zip(&sought) {
-        let deadline = &mut plant.flows[target.flow.index()].deadline;
-        *deadline = (*deadline).max(*limit);
-    }
     let bounds: Vec<Option<Duration>> = known.iter().map(|own| own.bound).collect();
     let seen: Vec<Duration> = known.iter().map(|own| own.found.unwrap_or_default()).collect();
-    let outcome = adversary::attack_until(&plant, (&bounds, &seen), progress, &|shown| {
+    let hunt = Hunt::new(Plant::of(scenario), &bounds, &seen).aimed_at(&sought);
+    let outcome = adversary::attack_until(hunt, (scenario.run.seed, &seen), progress, &|shown| {
         let mut pairs = sought.iter().zip(shown);
         pairs.all(|(limit, shown)| limit.is_none() || *shown > *limit)
     });
@@ -324,32 +343,33 @@ fn search(scenario: &Scenario, cases: &[Case], known: &mut [Known], progress: &P
 /// What a run has to show of a stream, by position: the longest time that it refutes, or a loss.
 type ToShow = (usize, Subject, Wanted);
 
-/// Returns for each stream with a refuted claim the number of its run, and what each run has to show.
+/// Returns what a run has to show of each stream with a refuted claim.
 fn refuted(
     scenario: &Scenario,
     targets: &[Target],
     cases: &[Case],
     known: &[Known],
-) -> (Vec<Option<usize>>, Vec<ToShow>) {
-    let mut numbers = vec![None; known.len()];
-    let mut runs = Vec::new();
-    for (stream, own) in known.iter().enumerate() {
-        let refuted = cases.iter().filter(|case| case.streams.contains(&stream));
-        let refuted: Vec<&Case> = refuted.filter(|case| own.is_refuted(case)).collect();
-        let later = refuted.iter().filter_map(|case| case.limit);
-        let later = later.filter(|limit| own.found > Some(*limit)).max();
-        let wanted = match later {
-            Some(limit) => Wanted::Later(limit),
-            None if refuted.is_empty() => continue,
-            None => Wanted::Lost,
-        };
+) -> Vec<ToShow> {
+    let mut wanted: BTreeMap<(usize, bool), Wanted> = BTreeMap::new();
+    for case in cases {
+        for &stream in case.streams.iter().filter(|stream| known[**stream].is_refuted(case)) {
+            let found = known[stream].found;
+            if let Some(limit) = case.limit.filter(|limit| found > Some(*limit)) {
+                // What is later than the longest time is later than all of them.
+                let most = wanted.entry((stream, false)).or_insert(Wanted::Later(limit));
+                *most = (*most).max(Wanted::Later(limit));
+            }
+            if case.loses_nothing && known[stream].lost > 0 {
+                wanted.insert((stream, true), Wanted::Lost);
+            }
+        }
+    }
+    let runs = wanted.into_iter().map(|((stream, _), wanted)| {
         let target = &targets[stream];
         let flow = scenario.flows[target.flow.index()].name.clone();
-        let subject = Subject { flow, listener: listener_of(scenario, target).to_owned() };
-        numbers[stream] = Some(runs.len());
-        runs.push((stream, subject, wanted));
-    }
-    (numbers, runs)
+        (stream, Subject { flow, listener: listener_of(scenario, target).to_owned() }, wanted)
+    });
+    runs.collect()
 }
 
 /// Writes the run that refutes, and leaves out what it does not need.
@@ -369,17 +389,25 @@ fn run_of(
     shrink::shrink(&run, subject, wanted, goes_on)
 }
 
-/// Rules on a case.
-fn ruled(case: Case, known: &[Known], numbers: &[Option<usize>]) -> Judged {
+/// Rules on a case: it is refuted only by a run that was written, and simulated as it is written.
+fn ruled(
+    case: Case,
+    known: &[Known],
+    (runs, of_stream): (&[Run], &BTreeMap<usize, Vec<usize>>),
+) -> Judged {
     let own: Vec<&Known> = case.streams.iter().map(|stream| &known[*stream]).collect();
     let is_proved = own.iter().all(|own| own.is_proved(&case));
-    let refuted = case.streams.iter().find(|stream| known[**stream].is_refuted(&case));
-    let ruling = match (is_proved, refuted) {
-        (true, None) => Ruling::Proved,
-        (true, Some(_)) => Ruling::Contradiction,
+    let is_found = own.iter().any(|own| own.is_refuted(&case));
+    let numbers = case.streams.iter().filter_map(|stream| of_stream.get(stream)).flatten();
+    let run = numbers.copied().find(|number| runs[*number].shrunk.refutes(&case));
+    let ruling = match (is_proved, run) {
+        (true, _) if is_found => Ruling::Contradiction,
+        (true, _) => Ruling::Proved,
         (false, Some(_)) => Ruling::Refuted,
         (false, None) => Ruling::Open,
     };
+    let lack = own.iter().find_map(|own| own.lack.clone());
+    let unshown = "a run was found, but no scenario file shows it";
     let bounds: Option<Vec<Duration>> = own.iter().map(|own| own.bound).collect();
     Judged {
         limit: case.limit,
@@ -387,8 +415,8 @@ fn ruled(case: Case, known: &[Known], numbers: &[Option<usize>]) -> Judged {
         found: own.iter().filter_map(|own| own.found).max(),
         lost: own.iter().map(|own| own.lost).sum(),
         proved: bounds.and_then(|bounds| bounds.into_iter().max()),
-        lack: own.iter().find_map(|own| own.lack.clone()),
-        run: refuted.and_then(|stream| numbers[*stream]),
+        lack: if is_found && run.is_none() { Some(unshown.to_owned()) } else { lack },
+        run,
         claim: case.claim,
     }
 }
@@ -404,17 +432,15 @@ impl Judgment {
         self.claims.iter().filter(|own| own.ruling == ruling).count()
     }
 
-    /// Returns a file for each run that could be written: `refuted-1.yaml`, with what it refutes.
+    /// Returns a file for each run: `refuted-1.yaml`, with what it refutes.
     pub fn files(&self) -> impl Iterator<Item = (String, String)> {
-        let runs = (0..).zip(&self.runs);
-        runs.filter_map(|(number, run)| {
-            let own = run.shrunk.as_ref()?;
+        self.runs.iter().enumerate().map(|(number, run)| {
             let mut text = format!("# `rtether sim` shows of `{}`: {}.\n", run.stream, run.words());
             for judged in self.claims.iter().filter(|judged| judged.run == Some(number)) {
                 _ = writeln!(text, "# It refutes: {}.", judged.claim_words());
             }
-            text += &own.text;
-            Some((file_name(number), text))
+            text += &run.shrunk.text;
+            (file_name(number), text)
         })
     }
 

@@ -67,16 +67,16 @@ struct ClaimJson<'a> {
 struct RunJson<'a> {
     /// The stream.
     stream: &'a str,
-    /// Largest delay in the run; `null` if nothing arrives, or there is no scenario.
+    /// Largest delay in the run; `null` if nothing arrives.
     latency_ns: Option<Ns>,
     /// Packets lost in the run.
     lost: u64,
-    /// How long it runs; `null` without a scenario.
-    for_ns: Option<Ns>,
-    /// Flows that are left of the plant; `null` without a scenario.
-    flows: Option<usize>,
-    /// The scenario, which `rtether sim` repeats; `null` if it could not be written.
-    text: Option<&'a str>,
+    /// How long it runs.
+    for_ns: Ns,
+    /// Flows that are left of the plant.
+    flows: usize,
+    /// The scenario, which `rtether sim` repeats.
+    text: &'a str,
 }
 
 const fn word(claimed: Claimed) -> &'static str {
@@ -114,9 +114,7 @@ impl Judged {
 impl Run {
     /// Returns what it shows: `1.2 ms in a run of 3 of 742 flows, 4.1 ms long`.
     pub(super) fn words(&self) -> String {
-        let Some(own) = &self.shrunk else {
-            return "by a run that no scenario file can be".to_owned();
-        };
+        let own = &self.shrunk;
         let shown = match (own.latency, own.lost) {
             (Some(latency), 0) => time(latency),
             (Some(latency), lost) => format!("{} and {lost} lost", time(latency)),
@@ -212,16 +210,13 @@ impl Render for Judgment {
             lack: own.lack.as_deref(),
             run: own.run,
         });
-        let runs = self.runs.iter().map(|run| {
-            let own = run.shrunk.as_ref();
-            RunJson {
-                stream: &run.stream,
-                latency_ns: own.and_then(|own| own.latency).map(Ns),
-                lost: own.map_or(0, |own| own.lost),
-                for_ns: own.map(|own| Ns(own.until)),
-                flows: own.map(|own| own.flows[0]),
-                text: own.map(|own| own.text.as_str()),
-            }
+        let runs = self.runs.iter().map(|run| RunJson {
+            stream: &run.stream,
+            latency_ns: run.shrunk.latency.map(Ns),
+            lost: run.shrunk.lost,
+            for_ns: Ns(run.shrunk.until),
+            flows: run.shrunk.flows[0],
+            text: &run.shrunk.text,
         });
         document::text(&JudgeJson {
             scenario: &self.scenario,

@@ -17,12 +17,12 @@ pub(super) struct Subject {
 }
 
 /// What a run has to show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Wanted {
-    /// A packet that takes longer than this.
-    Later(Duration),
     /// A lost packet.
     Lost,
+    /// A packet that takes longer than this.
+    Later(Duration),
 }
 
 impl Wanted {
