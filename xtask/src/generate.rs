@@ -6,6 +6,7 @@
 mod catalogue;
 mod results;
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -21,6 +22,7 @@ const SCHEMA: &str = "docs/reference/scenario.schema.json";
 const CLI: &str = "docs/reference/cli.md";
 const RESULTS: &str = "docs/reference/results.md";
 const CATALOGUE: &str = "docs/catalogue.md";
+const DECISIONS: &str = "docs/decisions/README.md";
 /// Width of help texts, so that they do not depend on the terminal.
 const COLUMNS: &str = "100";
 const CLI_HEAD: &str =
@@ -73,14 +75,38 @@ pub(crate) fn check(repo: &Repo, command: &Path) -> Result<Vec<Finding>> {
 }
 
 /// Returns the pages that need no build of the command.
-fn unbuilt(repo: &Repo) -> Result<[Page; 2]> {
+fn unbuilt(repo: &Repo) -> Result<[Page; 3]> {
     let page = repo.read(CATALOGUE).context("no catalogue")?;
     let table = repo.read(requirements::FILE).context("no requirements")?;
     let catalogue = results::between(page, "requirements", &catalogue::section(&table)?)?;
     Ok([
         Page { path: HEADER.to_owned(), text: Some(c_library::header(repo)?) },
         Page { path: CATALOGUE.to_owned(), text: Some(catalogue) },
+        Page { path: DECISIONS.to_owned(), text: Some(decisions(repo)?) },
     ])
+}
+
+/// Returns the page of decision records, with a line for each of them by its heading.
+fn decisions(repo: &Repo) -> Result<String> {
+    let page = repo.read(DECISIONS).context("no page of decision records")?;
+    let folder = Path::new(DECISIONS).parent().context("a page without a folder")?;
+    let mut names: Vec<String> = fs::read_dir(repo.root.join(folder))
+        .context("listing decision records")?
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| name.starts_with(|first: char| first.is_ascii_digit()))
+        .collect();
+    names.sort();
+    let mut list = String::new();
+    for name in names {
+        let text = repo.read(&folder.join(&name).display().to_string());
+        let text = text.with_context(|| format!("reading {name}"))?;
+        let heading = text.lines().next().and_then(|line| line.strip_prefix("# "));
+        let (_, title) = heading
+            .and_then(|heading| heading.split_once(". "))
+            .with_context(|| format!("{name} does not begin with `# 12. Title`"))?;
+        writeln!(list, "- [{}]({name}) {title}", name.get(..4).unwrap_or_default())?;
+    }
+    results::between(page, "decisions", &list)
 }
 
 /// Builds the command and returns its file.

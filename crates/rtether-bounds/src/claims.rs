@@ -12,6 +12,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
+use rtether_model::endnode::{ReceiveSelection, TransmitStrategy};
 use rtether_model::flow::{Delivery, Flow, FlowId, Traffic};
 use rtether_model::network::{Network, Node, NodeId, NodeKind, PortId};
 use rtether_model::quantity::Duration;
@@ -86,6 +87,20 @@ pub enum Choice {
     Octets,
     /// Each frame of a flow when its gap has passed since the one before.
     Gap,
+    /// By credits, which a queue gets at its idle slope.
+    Credit,
+    /// Receive queues, the highest class first.
+    Highest,
+    /// Receive queues whose heads are promoted.
+    Promoting,
+    /// Receive queues with a flag that lets a lower frame pass.
+    Flag,
+    /// High frames into the ring at once, a low one when it is empty.
+    Moderate,
+    /// High frames into the ring, each with a low one behind it.
+    Strict,
+    /// A ring for each of the highest classes.
+    Rings,
 }
 
 /// A closed window of length `t` holds at most `burst * (floor((t + jitter) / period) + 1)` packets.
@@ -274,11 +289,19 @@ fn choice(server: &Server) -> Option<Choice> {
         Discipline::RoundRobin(_) => Some(Choice::Frames),
         Discipline::Deficit(_) => Some(Choice::Octets),
         Discipline::Preemptive => Some(Choice::Preemption),
-        Discipline::Credit(_)
-        | Discipline::Deadline
-        | Discipline::Access(_)
-        | Discipline::Receive(_)
-        | Discipline::Driver(_)
-        | Discipline::Smoother(_) => None,
+        Discipline::Credit(credit) => (!credit.takes_turns()).then_some(Choice::Credit),
+        Discipline::Receive(queues) => Some(match queues.selection {
+            ReceiveSelection::HighestFirst => Choice::Highest,
+            ReceiveSelection::Promoting { .. } => Choice::Promoting,
+            ReceiveSelection::LowFlag { .. } => Choice::Flag,
+        }),
+        Discipline::Driver(ref driver) => match driver.strategy_alone()? {
+            TransmitStrategy::Fifo => Some(Choice::Arrival),
+            TransmitStrategy::Moderate { .. } => Some(Choice::Moderate),
+            TransmitStrategy::Strict { .. } => Some(Choice::Strict),
+            TransmitStrategy::Rings { .. } => Some(Choice::Rings),
+            TransmitStrategy::Selection(_) => None,
+        },
+        Discipline::Deadline | Discipline::Access(_) | Discipline::Smoother(_) => None,
     }
 }

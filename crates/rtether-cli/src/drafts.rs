@@ -80,6 +80,11 @@ impl Draft {
         publish(&[self.complete(fill)?])
     }
 
+    /// Returns the requested name.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Writes the contents and gives the file its final name.
     pub(crate) fn write(self, text: &str) -> Result<(), String> {
         self.fill(|file| file.write_all(text.as_bytes()))

@@ -140,15 +140,17 @@ impl GateArgs {
 /// Files of a result directory, besides those of [`report::csv::NAMES`].
 const OTHERS: [&str; 2] = ["result.json", "report.html"];
 
-/// Traces of the first seed.
+/// Files that one verb alone writes.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Traces<'a> {
-    /// File for every frame.
+pub(crate) struct OwnFiles<'a> {
+    /// File for every frame of the first seed.
     pub(crate) pcap: Option<&'a Path>,
-    /// File for every delivery.
+    /// File for every delivery of the first seed.
     pub(crate) packets: Option<&'a Path>,
     /// File for every measured packet; needs no run.
     pub(crate) live_packets: Option<&'a Path>,
+    /// File for claims that others can check.
+    pub(crate) certificate: Option<&'a Path>,
 }
 
 /// All files, opened before the run.
@@ -162,11 +164,12 @@ pub(crate) struct Outputs {
     pub(crate) pcap: Option<Draft>,
     pub(crate) packets: Option<Draft>,
     pub(crate) live_packets: Option<Draft>,
+    pub(crate) certificate: Option<Draft>,
 }
 
 impl Outputs {
     /// Opens all files; an error has been printed.
-    pub(crate) fn open(scenario: &Path, output: &Output, traces: Traces<'_>) -> Result<Self, Exit> {
+    pub(crate) fn open(scenario: &Path, output: &Output, own: OwnFiles<'_>) -> Result<Self, Exit> {
         let in_directory = |directory: &PathBuf| {
             let names = report::csv::NAMES.into_iter().chain(OTHERS);
             names.map(|name| (name, directory.join(name))).collect()
@@ -176,9 +179,10 @@ impl Outputs {
         let mut all: Vec<(&str, PathBuf)> = Vec::new();
         all.extend(output.report.clone().map(|path| ("--report", path)));
         all.extend(output.gate.files());
-        all.extend(traces.pcap.map(|path| ("--pcap", path.into())));
-        all.extend(traces.packets.map(|path| ("--packets", path.into())));
-        all.extend(traces.live_packets.map(|path| ("--live-packets", path.into())));
+        all.extend(own.pcap.map(|path| ("--pcap", path.into())));
+        all.extend(own.packets.map(|path| ("--packets", path.into())));
+        all.extend(own.live_packets.map(|path| ("--live-packets", path.into())));
+        all.extend(own.certificate.map(|path| ("--certificate", path.into())));
         all.extend(directory.iter().map(|(_, path)| ("--out", path.clone())));
         drafts::check_distinct(scenario, &all).map_err(|message| {
             terminal::complain(&message);
@@ -191,9 +195,10 @@ impl Outputs {
                 made: made.transpose()?,
                 report: open(output.report.as_deref())?,
                 gates: Gates::open(&output.gate)?,
-                pcap: open(traces.pcap)?,
-                packets: open(traces.packets)?,
-                live_packets: open(traces.live_packets)?,
+                pcap: open(own.pcap)?,
+                packets: open(own.packets)?,
+                live_packets: open(own.live_packets)?,
+                certificate: open(own.certificate)?,
                 directory: directory
                     .iter()
                     .map(|(name, path)| Ok((*name, Draft::open(path)?)))

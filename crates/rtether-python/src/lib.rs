@@ -62,8 +62,10 @@ fn _rtether(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(questions::explain, module)?)?;
     module.add_function(wrap_pyfunction!(questions::export, module)?)?;
     module.add_function(wrap_pyfunction!(questions::fail, module)?)?;
+    module.add_function(wrap_pyfunction!(questions::judge, module)?)?;
     module.add_function(wrap_pyfunction!(questions::limit, module)?)?;
     module.add_function(wrap_pyfunction!(questions::sensitivity, module)?)?;
+    module.add_function(wrap_pyfunction!(questions::tightness, module)?)?;
     module.add_function(wrap_pyfunction!(questions::waits, module)?)?;
     module.add_function(wrap_pyfunction!(questions::what_if, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)

@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use rtether::against::{self, Against};
 use rtether::bound::{self, Analysis, Bounds};
+use rtether::certificate::certificate;
 use rtether::compare::{self, ByFlow, Comparison};
 use rtether::design;
 use rtether::import::Plan;
@@ -154,6 +155,23 @@ impl Outcome {
             Found::Design(outcome) => Ok(py.detach(|| design::html(outcome))),
             Found::Shown(_) => Err(PyValueError::new_err("this result has no page")),
         }
+    }
+
+    /// Claims about every packet's way, which `rtether-verify` checks without rtether.
+    fn certificate(&self, py: Python<'_>) -> PyResult<String> {
+        let both = match &self.0 {
+            Found::Checked(checked) => Some(&*checked.scenario).zip(checked.analysis.as_ref()),
+            Found::Bounds(both) => Some((&both.0, &both.1)),
+            Found::Against(_)
+            | Found::Limit(_)
+            | Found::Schemes(_)
+            | Found::Design(_)
+            | Found::Shown(_) => None,
+        };
+        let (scenario, analysis) =
+            both.ok_or_else(|| PyValueError::new_err("this result has no bounds"))?;
+        let found = py.detach(|| certificate(scenario, analysis));
+        found.map(|own| own.text).map_err(|beyond| PyValueError::new_err(beyond.to_string()))
     }
 
     /// Whether what is judged holds; `None` if there is no answer, or nothing to judge.

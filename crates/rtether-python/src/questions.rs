@@ -1,17 +1,19 @@
-//! Further questions to a plant: those of `admit`, `design`, `limit`, `compare`, `check --fail`, `diff`
-//! and `export`, and of the options of `bound`.
+//! Further questions to a plant: those of `admit`, `design`, `judge`, `limit`, `compare`, `check --fail`,
+//! `diff` and `export`, and of the options of `bound`.
 #![allow(clippy::needless_pass_by_value, reason = "arguments that come from Python are owned")]
 
 use std::sync::Arc;
 
 use pyo3::exceptions::{PyLookupError, PyValueError};
 use pyo3::prelude::*;
+use rtether::adversary::{self, Effort};
 use rtether::bound::{self, Bounds, ByDiameter, Places, SensitivityError, Steps, Waits};
 use rtether::compare::{self, Candidate};
 use rtether::design::{DesignError, ExplainError, Progress as Designed, Question as Designing};
 use rtether::export::{Choice, Target, YAML, export_part, whole};
 use rtether::fail::{Element, FailError, Question as Failing, Which};
 use rtether::import::Duration;
+use rtether::judge::JudgeError;
 use rtether::limit::Question;
 use rtether::scenario::{self, Override, Source};
 
@@ -257,6 +259,52 @@ pub(crate) fn bound_of(
     })?;
     Ok(shown(found))
 }
+
+/// Says how near the largest delays that a search finds come to the bounds.
+#[pyfunction]
+pub(crate) fn tightness(
+    py: Python<'_>,
+    plant: &Plant,
+    changes: Changes,
+    search: &str,
+    jobs: usize,
+) -> PyResult<Outcome> {
+    let effort = Effort::parse(search).map_err(wrong)?;
+    let (scenario, _) = plant.changed(py, &changes)?;
+    let found = work::run(py, jobs, None, move |whole| {
+        let progress = adversary::Progress::begin(effort).within(Arc::clone(whole));
+        let found = rtether::tightness::tightness(&scenario, &progress);
+        Shown::of(&found).judged(found.conclusion())
+    })?;
+    Ok(shown(found))
+}
+
+/// Judges claims, as CSV or JSON; returns the result with the files of its runs.
+#[pyfunction]
+pub(crate) fn judge(
+    py: Python<'_>,
+    plant: &Plant,
+    changes: Changes,
+    claims: &str,
+    search: &str,
+    jobs: usize,
+) -> PyResult<(Outcome, Vec<(String, String)>)> {
+    let effort = Effort::parse(search).map_err(wrong)?;
+    let claims = rtether::judge::claims(CLAIMS, claims.as_bytes()).map_err(wrong)?;
+    let (scenario, written) = plant.changed(py, &changes)?;
+    let found = work::run(py, jobs, None, move |whole| {
+        let progress = adversary::Progress::begin(effort).within(Arc::clone(whole));
+        let plant = (&*scenario, &written);
+        let found = rtether::judge::judge(plant, (CLAIMS, claims), &progress, true)?;
+        let files: Vec<(String, String)> = found.files().collect();
+        Ok::<_, JudgeError>((Shown::of(&found).judged(found.conclusion()), files))
+    })?;
+    let (found, files) = found.map_err(|error| PyLookupError::new_err(error.to_string()))?;
+    Ok((shown(found), files))
+}
+
+/// What claims without a file are called.
+const CLAIMS: &str = "claims";
 
 /// Says how likely frames wait longer than this at ports of switches.
 #[pyfunction]

@@ -115,6 +115,46 @@ class Questions(unittest.TestCase):
                     self.agree(result, *line, *more)
                     self.assertIs(result.ok, ok)
 
+    def test_both_ends_of_what_is_known_are_shown(self) -> None:
+        found = self.ring.tightness(search=40)
+        seen = self.agree(found, "bound", "ring.yaml", "--tightness", "40")
+        for stream in seen["streams"]:
+            self.assertLessEqual(stream["found_ns"], stream["proved_ns"])
+        with self.assertRaisesRegex(ValueError, "with its unit"):
+            self.ring.tightness(search="soon")
+
+    def test_claims_are_judged(self) -> None:
+        text = "flow,listener,bound,method\ntrip,,100 us,SFA\ntrip,,1 ms,\nbulk,b,no loss,\n"
+        pathlib.Path("claims.csv").write_text(text, encoding="utf-8")
+        claims = [
+            {"flow": "trip", "bound": "100 us", "method": "SFA"},
+            {"flow": "trip", "bound": "1 ms"},
+            {"flow": "bulk", "listener": "b", "bound": "no loss"},
+        ]
+        words = ["judge", "claims.csv", "--scenario", "ring.yaml", "--search", "40"]
+        words += ["--out", "refuted", "--force"]
+        for given in [text, claims]:
+            found = self.ring.judge(given, search=40)
+            # Lines of a file are not those of mappings, but there are as many.
+            self.agree(found.result, *words)
+            verdicts = [claim["verdict"] for claim in found.claims]
+            self.assertEqual(verdicts, ["refuted", "proved", "proved"])
+            self.assertIs(found.ok, False)
+            self.assertEqual(sorted(found.files), ["certificate.json", "refuted-1.yaml"])
+            for name, own in found.files.items():
+                written = pathlib.Path("refuted", name).read_text(encoding="utf-8")
+                self.assertEqual(own, written)
+        self.assertEqual(self.ring.bound().certificate(), found.files["certificate.json"])
+        self.assertEqual(self.ring.check().certificate(), found.files["certificate.json"])
+        with self.assertRaisesRegex(ValueError, "cannot express a hub"):
+            self.hub.bound().certificate()
+        with self.assertRaisesRegex(ValueError, "has no bounds"):
+            self.ring.sim().certificate()
+        with self.assertRaisesRegex(LookupError, "no flow `nobody`"):
+            self.ring.judge([{"flow": "nobody", "bound": "1 ms"}], search=1)
+        with self.assertRaisesRegex(ValueError, "has no 'size'"):
+            self.ring.judge([{"flow": "trip", "bound": "1 ms", "size": 1}], search=1)
+
     def test_flows_are_admitted(self) -> None:
         flow = json.dumps(NEW)
         yes = self.ring.admit(NEW)

@@ -6,7 +6,7 @@ use crate::{
     against, bound, certificate, compare, design, diff, discovery, fail, fix, import, judge, limit,
     meter,
 };
-use crate::{profile, report, sweep, volume, watch, why};
+use crate::{profile, report, sweep, tightness, volume, watch, why};
 
 /// Every kind of document, by name.
 pub const ALL: &[Described] = &[
@@ -32,6 +32,7 @@ pub const ALL: &[Described] = &[
     Described::of::<report::json::ResultJson<'_>>(),
     Described::of::<bound::SensitivityJson<'_>>(),
     Described::of::<sweep::SweepJson>(),
+    Described::of::<tightness::TightnessJson<'_>>(),
     Described::of::<volume::VolumeJson>(),
     Described::of::<bound::WaitsJson<'_>>(),
     Described::of::<watch::WatchJson<'_>>(),

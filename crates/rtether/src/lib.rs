@@ -17,7 +17,8 @@
 //! releases that delay streams most, within what the scenario allows: `part` takes the flows that
 //! share places with a stream, `freedom` says what is open, `window` where in the run to look,
 //! `climb` plans and moves, `hunt` takes all streams in batches that are the same on any machine,
-//! `found` is a result as changes of the scenario; it has no clock), `sums` (requirements over
+//! `found` is a result as changes of the scenario; it has no clock), `tightness` (how near the largest delay
+//! that is found comes to the least proved, and what makes the difference), `sums` (requirements over
 //! several flows in one column), `diff` (two results compared), `against` (what was seen, flow by
 //! flow, against a plan, also as a page), `watch` (the same frame by frame as they come, without
 //! clock and socket), `import` (plans of other tools' files, loaded before they are returned),
@@ -82,6 +83,7 @@ pub mod stages;
 pub mod stats;
 pub mod sums;
 pub mod sweep;
+pub mod tightness;
 pub mod timeline;
 mod touching;
 pub mod trace;

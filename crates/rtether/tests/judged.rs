@@ -41,7 +41,7 @@ fn judged(text: &str, list: &str, effort: Effort) -> Result<Judgment, JudgeError
     let scenario = load(text);
     let claims = claims("claims.csv", list.as_bytes()).expect("claims");
     let written = Written::from(text.to_owned());
-    judge((&scenario, &written), ("claims.csv", claims), &Progress::begin(effort))
+    judge((&scenario, &written), ("claims.csv", claims), &Progress::begin(effort), true)
 }
 
 fn rulings(judgment: &Judgment) -> Vec<Ruling> {
@@ -187,7 +187,7 @@ fn draw_claims(scenario: &Scenario) -> Vec<Claim> {
 
 fn judged_claims(scenario: &Scenario, written: &Written, claims: &[Claim]) -> Judgment {
     let progress = Progress::begin(Effort::Plants(100));
-    judge((scenario, written), ("drawn", claims.to_vec()), &progress).expect("its own flows")
+    judge((scenario, written), ("drawn", claims.to_vec()), &progress, false).expect("its own flows")
 }
 
 /// Oracle: the simulator on the file that was written, the bounds engine, and the same on one thread.

@@ -45,6 +45,7 @@ mod stages;
 mod statistical;
 mod sums;
 mod switches;
+mod tightened;
 mod verdict;
 mod watch;
 mod watched;

@@ -116,6 +116,11 @@ impl Driver {
         })
     }
 
+    /// Returns the strategy of transmit queues that no smoother is above.
+    pub(crate) const fn strategy_alone(&self) -> Option<TransmitStrategy> {
+        if self.below.is_none() { Some(self.strategy) } else { None }
+    }
+
     /// Returns the queue that packets of a class use.
     pub(crate) fn class(&self, class: u8) -> u8 {
         match self.strategy {

@@ -1,20 +1,19 @@
 //! `bound`: proved bounds of a scenario, without simulation.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use rtether::bound::{
-    self, Analysis, Bounds, ByDiameter, Duration, Places, SensitivityError, Waits,
-};
-use rtether::certificate;
+use rtether::adversary::{Effort, Progress};
+use rtether::bound::{self, Bounds, ByDiameter, Duration, Places, SensitivityError, Waits};
 use rtether::report::format::Render;
-use rtether::scenario::Scenario;
+use rtether::tightness;
 
+use super::certify::certify;
 use super::strict::Strict;
-use crate::drafts::Draft;
 use crate::exit::Exit;
 use crate::format::FormatArgs;
-use crate::progress::{Pace, with_steps};
+use crate::progress::{Pace, searching, with_steps};
 use crate::scenario::{self, Overrides};
 use crate::{drafts, terminal};
 
@@ -36,7 +35,7 @@ pub(crate) struct BoundArgs {
     #[arg(long, value_name = "NAME", requires = "sensitivity")]
     pub(crate) flow: Option<String>,
     /// No progress on standard error (the default if it is not a terminal)
-    #[arg(long, requires = "sensitivity")]
+    #[arg(long)]
     pub(crate) no_progress: bool,
     /// Show ports and stacks instead of streams: utilization, longest wait, memory
     #[arg(long)]
@@ -53,6 +52,17 @@ pub(crate) struct BoundArgs {
         conflicts_with_all = ["what_if", "sensitivity", "ports", "diameter", "report", "methods", "strict"]
     )]
     pub(crate) waits: Option<Duration>,
+    /// Show instead how near the largest delay that a search finds comes to each bound, and what makes the
+    /// difference; search for this real time, or this many plants [default: 60 s]
+    #[arg(
+        long,
+        value_name = "TIME|N",
+        num_args = 0..=1,
+        default_missing_value = "60 s",
+        value_parser = Effort::parse,
+        conflicts_with_all = ["what_if", "sensitivity", "ports", "diameter", "waits", "methods", "certificate"]
+    )]
+    pub(crate) tightness: Option<Effort>,
     #[command(flatten)]
     pub(crate) strict: Strict,
     #[command(flatten)]
@@ -72,7 +82,8 @@ pub(crate) struct BoundArgs {
 
 const BOUND_NOTES: &str = "Example: rtether bound plant.yaml --what-if 'links[3].rate=1Gbit/s'\n\nExit codes: 0 every bound and every sum of bounds meets its limit, 1 one does not, 3 a flow \
 with a deadline has no bound, or one that is a proof only if nothing is dropped; the reason is given. With --what-if they tell of the scenario after the \
-change, with --diameter of what the diameter proves; --sensitivity ends with 0, or with 3 if there is no bound to lower, --waits with 3 if no port has a model.";
+change, with --diameter of what the diameter proves; --sensitivity ends with 0, or with 3 if there is no bound to lower, --waits with 3 if no port has a model, --tightness also with 5 if a packet is found \
+beyond its bound.";
 
 /// Analysis methods.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -105,6 +116,8 @@ fn wait(text: &str) -> Result<Duration, String> {
 pub(crate) fn run(arguments: &BoundArgs) -> Exit {
     let done = if let Some(time) = arguments.waits {
         waits(arguments, time)
+    } else if let Some(effort) = arguments.tightness {
+        tightness(arguments, effort)
     } else if !arguments.what_if.is_empty() {
         what_if(arguments)
     } else if arguments.sensitivity {
@@ -136,8 +149,8 @@ fn bounds(arguments: &BoundArgs) -> Result<Exit, Exit> {
         draft.write(&page).map_err(|message| terminal::fail(&message))?;
     }
     let analysis = &analysis;
-    if let (Some(draft), Some(path)) = (certificate, &arguments.certificate) {
-        certify(scenario, analysis, draft, path)?;
+    if let Some(draft) = certificate {
+        certify(scenario, analysis, draft)?;
     }
     let bounds = Bounds { scenario, analysis };
     let own = bounds.conclusion().into();
@@ -152,28 +165,30 @@ fn bounds(arguments: &BoundArgs) -> Result<Exit, Exit> {
     })
 }
 
-/// Writes a certificate, and says what checks it.
-fn certify(
-    scenario: &Scenario,
-    analysis: &Analysis,
-    draft: Draft,
-    path: &Path,
-) -> Result<(), Exit> {
-    let own = certificate::certificate(scenario, analysis).map_err(|beyond| {
-        terminal::complain(&beyond.to_string());
-        Exit::NoAnswer
-    })?;
-    draft.write(&own.text).map_err(|message| terminal::fail(&message))?;
-    terminal::remark(&own.said(&path.display().to_string()));
-    Ok(())
-}
-
 fn waits(arguments: &BoundArgs, time: Duration) -> Result<Exit, Exit> {
     let loaded = scenario::load(&arguments.scenario, &arguments.overrides)?;
     let waits = bound::waits(&loaded.scenario, time);
     let has_model = waits.ports.iter().any(|port| port.model.is_ok());
     let exit = if has_model { Exit::Ok } else { Exit::NoAnswer };
     Ok(print(arguments, &waits, exit))
+}
+
+fn tightness(arguments: &BoundArgs, effort: Effort) -> Result<Exit, Exit> {
+    let mut loaded = scenario::load(&arguments.scenario, &arguments.overrides)?;
+    arguments.strict.ask(&mut loaded.scenario);
+    let scenario = &loaded.scenario;
+    let report = arguments.report.as_deref();
+    let draft = drafts::open_apart(&arguments.scenario, "--report", report)?;
+    let progress = Arc::new(Progress::begin(effort));
+    let pace = Pace::shown(!arguments.no_progress);
+    let found = searching(pace, &progress, || tightness::tightness(scenario, &progress));
+    let found = found.map_err(|message| terminal::fail(&message))?;
+    if let Some(draft) = draft {
+        let page = tightness::page(&found);
+        draft.write(&page).map_err(|message| terminal::fail(&message))?;
+    }
+    let exit = if found.is_cut { Exit::Interrupted } else { found.conclusion().into() };
+    Ok(print(arguments, &found, exit))
 }
 
 fn what_if(arguments: &BoundArgs) -> Result<Exit, Exit> {

@@ -20,13 +20,14 @@ use rtether::verdict::Conclusion;
 use serde_json::Value;
 
 use super::adversary::{self, AdversaryArgs};
+use super::certify::certify;
 use super::diff;
 use super::fail::{self, FailArgs};
 use super::host::{CheckLive, Measured, TestBed};
 use super::strict::Strict;
 use crate::drafts::Draft;
 use crate::exit::Exit;
-use crate::outputs::{Gates, Output, Outputs, Traces};
+use crate::outputs::{Gates, Output, Outputs, OwnFiles};
 use crate::progress::{Pace, alone_with_progress, with_progress};
 use crate::scenario::{self, Loaded, RunOverrides};
 use crate::stop::{Care, Work};
@@ -63,6 +64,9 @@ pub(crate) struct CheckVerb {
     /// Further scenarios, judged one after the other; the exit code is the worst: 2 before 5, 4, 1 and 3
     #[arg(value_name = "SCENARIO")]
     more: Vec<PathBuf>,
+    /// Write claims about every packet's way, which `python3 verify FILE` checks without rtether
+    #[arg(long, value_name = "FILE", conflicts_with = "fail")]
+    certificate: Option<PathBuf>,
     #[command(flatten)]
     fail: FailArgs,
     #[command(flatten)]
@@ -98,12 +102,16 @@ pub(crate) fn run(verb: &CheckVerb) -> Exit {
         let judged = fail::run(question, place, how, &arguments.output);
         return judged.map_or_else(|exit| exit, |conclusion| exit(conclusion, false));
     }
-    let traces = Traces { live_packets: arguments.live.packets(), ..Traces::default() };
-    judge(arguments, traces, true)
+    let own = OwnFiles {
+        live_packets: arguments.live.packets(),
+        certificate: verb.certificate.as_deref(),
+        ..OwnFiles::default()
+    };
+    judge(arguments, own, true)
 }
 
 /// Simulates, traces and judges. `proves` tells whether bounds are computed, too.
-pub(super) fn judge(arguments: &CheckArgs, traces: Traces<'_>, proves: bool) -> Exit {
+pub(super) fn judge(arguments: &CheckArgs, own: OwnFiles<'_>, proves: bool) -> Exit {
     let read = match scenario::read_for_run(&arguments.scenario, &arguments.overrides) {
         Ok(read) => read,
         Err(exit) => return exit,
@@ -134,7 +142,7 @@ pub(super) fn judge(arguments: &CheckArgs, traces: Traces<'_>, proves: bool) -> 
             return Exit::WrongInput;
         }
     };
-    let mut outputs = match Outputs::open(&arguments.scenario, &arguments.output, traces) {
+    let mut outputs = match Outputs::open(&arguments.scenario, &arguments.output, own) {
         Ok(outputs) => outputs,
         Err(exit) => return exit,
     };
@@ -211,7 +219,7 @@ fn compare(old: &Value, checked: &Checked, output: &Output) -> Exit {
 fn conclude(
     arguments: &CheckArgs,
     (loaded, file): (Loaded, &rtether::scenario::Loaded),
-    (outputs, found): (Outputs, Option<Draft>),
+    (mut outputs, found): (Outputs, Option<Draft>),
     observed: Observed,
     proves: bool,
 ) -> (Checked, Exit) {
@@ -239,6 +247,9 @@ fn conclude(
     unless_asked(|progress| check::add_help_while(&mut checked, loaded.written, progress));
     let mut findings = gate::mistakes(file);
     findings.extend(gate::failures(file, &checked));
+    let certificate = outputs.certificate.take().zip(checked.analysis.as_ref());
+    let certified =
+        certificate.map_or(Ok(()), |(draft, analysis)| certify(&checked.scenario, analysis, draft));
     failed.extend(outputs.write(&checked, &findings));
     let printed = print(&checked, &arguments.output, failed.is_empty());
     for message in &failed {
@@ -249,6 +260,7 @@ fn conclude(
     }
     tell_notes(&checked);
     let exit = exit(checked.conclusion, !failed.is_empty());
+    let exit = certified.err().map_or(exit, |unwritten| exit.worse(unwritten));
     (checked, exit)
 }
 

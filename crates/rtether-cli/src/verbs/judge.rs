@@ -24,7 +24,8 @@ pub(crate) struct JudgeArgs {
     /// Scenario file that the claims are about
     #[arg(long, value_name = "FILE")]
     pub(crate) scenario: PathBuf,
-    /// Folder for a scenario of each run that refutes claims, as small as it could be made
+    /// Folder for a scenario of each run that refutes claims, as small as it could be made, and for a
+    /// certificate of claims that are proved, which `python3 verify` checks without rtether
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Replace files that are there
@@ -65,11 +66,12 @@ fn judged(arguments: &JudgeArgs) -> Result<Exit, Exit> {
     let out = arguments.out.as_deref().map(files::make_directory).transpose();
     let out = out.map_err(|message| terminal::fail(&message))?;
     // A search is not begun in vain.
-    let first = arguments.out.as_deref().map(|folder| folder.join(judge::file_name(0)));
-    refuse_there(arguments, first.iter())?;
+    let first = [judge::CERTIFICATE.to_owned(), judge::file_name(0)];
+    let first = arguments.out.iter().flat_map(|folder| first.iter().map(|name| folder.join(name)));
+    refuse_there(arguments, first)?;
     let progress = Arc::new(Progress::begin(arguments.search));
     let found = searching(arguments.pace, &progress, || {
-        judge::judge((&scenario, &written), (&name, claims), &progress)
+        judge::judge((&scenario, &written), (&name, claims), &progress, out.is_some())
     });
     let judgment = found.map_err(|message| terminal::fail(&message))?;
     let judgment = judgment.map_err(|error| wrong(&error.to_string()))?;
@@ -86,22 +88,31 @@ fn wrong(message: &str) -> Exit {
     Exit::WrongInput
 }
 
-/// Writes the runs that refute claims.
+/// Writes the runs that refute claims, and the certificate.
 fn write(arguments: &JudgeArgs, folder: &Path, judgment: &Judgment) -> Result<(), Exit> {
     let files: Vec<(PathBuf, String)> =
         judgment.files().map(|(name, text)| (folder.join(name), text)).collect();
-    refuse_there(arguments, files.iter().map(|(path, _)| path))?;
+    refuse_there(arguments, files.iter().map(|(path, _)| path.clone()))?;
     for (path, text) in &files {
         files::write(path, text).map_err(|message| terminal::fail(&message))?;
-        terminal::remark(&format!("{} written", path.display()));
+        let path = path.display();
+        match &judgment.certificate {
+            Some(Ok(own)) if path.to_string().ends_with(judge::CERTIFICATE) => {
+                terminal::remark(&own.said(&path.to_string()));
+            }
+            _ => terminal::remark(&format!("{path} written")),
+        }
+    }
+    if let Some(Err(beyond)) = &judgment.certificate {
+        terminal::remark(&beyond.to_string());
     }
     Ok(())
 }
 
 /// Refuses to replace files, unless the user has said so.
-fn refuse_there<'p>(
+fn refuse_there(
     arguments: &JudgeArgs,
-    mut paths: impl Iterator<Item = &'p PathBuf>,
+    mut paths: impl Iterator<Item = PathBuf>,
 ) -> Result<(), Exit> {
     match paths.find(|path| path.exists() && !arguments.force) {
         None => Ok(()),

@@ -3,6 +3,7 @@
 mod admit;
 mod adversary;
 mod bound;
+mod certify;
 mod check;
 mod compare;
 mod completions;

@@ -8,7 +8,7 @@ use rtether::discovery::discovery;
 
 use super::check::{CheckArgs, judge};
 use crate::exit::Exit;
-use crate::outputs::Traces;
+use crate::outputs::OwnFiles;
 use crate::progress::with_progress;
 use crate::scenario;
 use crate::stop::Care;
@@ -60,10 +60,10 @@ pub(crate) fn run(arguments: &SimArgs) -> Exit {
             Ok(exit) | Err(exit) => exit,
         };
     }
-    let traces = Traces {
+    let own = OwnFiles {
         pcap: arguments.pcap.as_deref(),
         packets: arguments.packets.as_deref(),
-        ..Traces::default()
+        ..OwnFiles::default()
     };
-    judge(&arguments.check, traces, false)
+    judge(&arguments.check, own, false)
 }

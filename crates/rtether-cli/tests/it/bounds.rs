@@ -1,6 +1,7 @@
 //! `rtether bound`, and bounds beside a simulation.
 
 use rtether_testkit::Folder;
+use serde_json::Value;
 
 use super::{line, run};
 
@@ -137,4 +138,42 @@ fn a_certificate_says_what_checks_it() {
         .says("no certificate: its format cannot express a hub");
     assert_eq!(folder.names(), ["plant.json"]);
     line("bound hub.yaml --certificate hub.yaml").exits(2);
+}
+
+/// Oracle: what `bound` writes of the same scenario.
+#[test]
+fn check_writes_the_same_certificate() {
+    let folder = Folder::new("certificate");
+    let [own, other] = ["own.json", "other.json"].map(|name| folder.file(name));
+    line(&format!("bound bottling-line.yaml --certificate {own}")).exits(1);
+    line(&format!("check bottling-line.yaml --certificate {other}"))
+        .exits(1)
+        .says("has claims for 5 of 5 streams with a bound");
+    assert_eq!(folder.read("own.json"), folder.read("other.json"));
+    // There is a result, but no certificate of it.
+    line(&format!("check hub.yaml --certificate {}", folder.file("hub.json")))
+        .exits(3)
+        .shows("message 1")
+        .says("no certificate: its format cannot express a hub");
+    assert_eq!(folder.names(), ["other.json", "own.json"]);
+    for more in ["hub.yaml", "--fail links"] {
+        line(&format!("check bottling-line.yaml {more} --certificate {own}")).exits(2);
+    }
+}
+
+#[test]
+fn both_ends_of_what_is_known_are_shown() {
+    let folder = Folder::new("tightness");
+    let page = folder.file("tightness.html");
+    let output =
+        line(&format!("bound goose-multicast.yaml --tightness 100 --json --report {page}"));
+    let document: Value = output.exits(1).json();
+    assert_eq!(document["schema"], "rtether.tightness/1");
+    assert_eq!(document["tried"], 100);
+    for stream in document["streams"].as_array().unwrap() {
+        let [found, proved] = ["found_ns", "proved_ns"].map(|name| stream[name].as_f64());
+        assert!(proved.is_none_or(|proved| found.unwrap() <= proved), "{stream}");
+    }
+    assert!(folder.read("tightness.html").contains("Found and proved"));
+    line("bound goose-multicast.yaml --tightness 100 --ports").exits(2);
 }

@@ -11,7 +11,9 @@ The results are those of the command `rtether`, to the byte.
 
 from __future__ import annotations
 
+import csv
 import html
+import io
 import json
 import os
 import sys
@@ -25,6 +27,7 @@ __all__ = [
     "Counts",
     "Design",
     "Export",
+    "Judgment",
     "Participant",
     "Plan",
     "Plant",
@@ -135,6 +138,41 @@ class Plant:
             shows = "ports" if ports else "diameter"
             return _rtether.bound_of(self._inner, changes, shows)
         return self._inner._bound(changes)
+
+    def tightness(
+        self,
+        *,
+        search: Union[int, str] = "60 s",
+        set: Optional[Mapping[str, Any]] = None,
+        strict: bool = False,
+        jobs: Optional[int] = None,
+    ) -> Result:
+        """How near the largest delay that a search finds comes to each bound, and what makes the
+        difference. `search` is a time or a number of plants, which find the same on any machine.
+        """
+        changes = _changes(set, strict=strict)
+        return _rtether.tightness(self._inner, changes, str(search), jobs or 0)
+
+    def judge(
+        self,
+        claims: Union[str, Iterable[Mapping[str, Any]]],
+        *,
+        search: Union[int, str] = "60 s",
+        set: Optional[Mapping[str, Any]] = None,
+        strict: bool = False,
+        jobs: Optional[int] = None,
+    ) -> Judgment:
+        """Judge what others claim: each claim is proved, refuted by a run, or open.
+
+        A claim is a mapping with `flow`, `bound` (a time with its unit, ``"reached"`` or ``"no loss"``)
+        and perhaps `listener` and `method`; or `claims` is the text of a file as `rtether judge` takes
+        it. Raises `LookupError` for a flow that the plant does not have, `ValueError` for a claim that
+        cannot be read.
+        """
+        text = claims if isinstance(claims, str) else _claims(claims)
+        changes = _changes(set, strict=strict)
+        found = _rtether.judge(self._inner, changes, text, str(search), jobs or 0)
+        return Judgment(found[0], dict(found[1]))
 
     def what_if(
         self, change: Mapping[str, Any], *, set: Optional[Mapping[str, Any]] = None
@@ -334,6 +372,31 @@ class Plant:
         )
 
 
+class Judgment:
+    """Claims, and what became of each."""
+
+    def __init__(self, result: Result, files: dict[str, str]) -> None:
+        #: What the command prints, in every form.
+        self.result = result
+        #: By name, the scenario of each run that refutes claims, and `certificate.json` if it claims
+        #: something for what is proved.
+        self.files = files
+        #: Each claim: `name`, `claim`, `verdict` (``"proved"``, ``"refuted"`` or ``"open"``),
+        #: `found_ns`, `proved_ns`, and the others of `rtether judge --json`.
+        self.claims: list[dict[str, Any]] = result.to_dict()["claims"]
+
+    @property
+    def ok(self) -> Optional[bool]:
+        """Whether every claim is proved; `None` if none is refuted, but one is open."""
+        return self.result.ok
+
+    def __repr__(self) -> str:
+        return repr(self.result)
+
+    def _repr_html_(self) -> str:
+        return self.result._repr_html_()
+
+
 class Design:
     """Settings of a plant under which deadlines are proved."""
 
@@ -521,6 +584,20 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         print("error: `rtether shim` needs the program, not the package of Python", file=sys.stderr)
         return 4
     return _rtether.run(words)
+
+
+def _claims(claims: Iterable[Mapping[str, Any]]) -> str:
+    """Writes claims as the CSV that the command takes."""
+    text = io.StringIO()
+    columns = ["flow", "listener", "bound", "method"]
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    for claim in claims:
+        for key in claim:
+            if key not in columns:
+                raise ValueError(f"a claim has no {key!r}; it has {', '.join(columns)}")
+        writer.writerow(dict(claim))
+    return text.getvalue()
 
 
 def _changes(

@@ -48,6 +48,11 @@ class Result:
         """Text and tables as Markdown."""
     def report(self) -> str:
         """One HTML page; complete after `check(report=True)`. `ValueError` if there is none."""
+    def certificate(self) -> str:
+        """Claims about every packet's way, of `check` and `bound`, which `rtether-verify` checks.
+
+        `ValueError` without bounds, or if the format cannot express the plant.
+        """
     def plot(self, ax: Optional[Any] = None) -> Any:
         """Draw it with matplotlib, into `ax` or a figure of its own; returns the axes.
 
@@ -192,6 +197,9 @@ def fail(
     jobs: int,
     progress: Optional[Callable[[float], object]],
 ) -> Result: ...
+def judge(
+    plant: Plant, changes: Mapping[str, Any], claims: str, search: str, jobs: int
+) -> tuple[Result, list[tuple[str, str]]]: ...
 def limit(
     plant: Plant,
     changes: Mapping[str, Any],
@@ -200,6 +208,7 @@ def limit(
     jobs: int,
 ) -> Result: ...
 def sensitivity(plant: Plant, changes: Mapping[str, Any], flow: Optional[str]) -> Result: ...
+def tightness(plant: Plant, changes: Mapping[str, Any], search: str, jobs: int) -> Result: ...
 def waits(plant: Plant, changes: Mapping[str, Any], longer_than: str) -> Result: ...
 def what_if(plant: Plant, changes: Mapping[str, Any], change: Mapping[str, Any]) -> Result: ...
 def load(source: object, include_from: Sequence[str]) -> Plant: ...

@@ -61,10 +61,26 @@ const BAR: f64 = 16.0;
 const BOTTOM: f64 = 40.0;
 /// Limits up to this multiple of the longest bar are included in the axis.
 const NEAR: f64 = 1.6;
+/// Largest ratio of the longest to the shortest bar on one axis.
+const SPREAD: f64 = 6.0;
 /// Longest name before a bar, in characters.
 const NAME: usize = 34;
 
 impl StackedChart {
+    /// Splits rows whose lengths would not fit one axis: longest first, keeping the order inside a
+    /// group.
+    pub fn by_size(mut rows: Vec<StackedRow>) -> Vec<Vec<StackedRow>> {
+        let mut groups = Vec::new();
+        while !rows.is_empty() {
+            let longest = rows.iter().map(StackedRow::size).fold(0.0, f64::max);
+            let is_long = |row: &StackedRow| row.size() * SPREAD >= longest;
+            let (long, short) = rows.into_iter().partition(is_long);
+            groups.push(long);
+            rows = short;
+        }
+        groups
+    }
+
     /// Returns the chart as a figure with title and legend.
     pub fn render(&self) -> Markup {
         let longest = self.rows.iter().map(StackedRow::size).fold(0.0, f64::max);

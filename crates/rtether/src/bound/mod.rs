@@ -143,6 +143,26 @@ pub(crate) fn verdict(scenario: &Scenario, (stream, condition): Judged<'_>) -> &
     }
 }
 
+/// Returns what is proved of each stream, with what the proof lacks: why there is no bound, or of what it
+/// is a proof only.
+pub(crate) fn proved(
+    scenario: &Scenario,
+    analysis: &Analysis,
+) -> Vec<(Option<Duration>, Option<String>)> {
+    let names = names::Names::new(scenario);
+    let streams = analysis.judged().map(|(stream, condition)| {
+        let lack = match (&stream.bound, condition) {
+            (Err(why), _) => Some(reason(scenario, why)),
+            (Ok(_), Some(own)) => {
+                Some(format!("only {}", condition::only_if(&names, analysis, own)))
+            }
+            (Ok(_), None) => None,
+        };
+        (stream.bound.as_ref().ok().map(|bound| bound.latency), lack)
+    });
+    streams.collect()
+}
+
 /// Returns why there is no bound, with names: `overload: 103.2 % of the switch queue of sw1 to plc`.
 pub fn reason(scenario: &Scenario, reason: &Reason) -> String {
     let network = &scenario.network;

@@ -21,8 +21,6 @@ const MOST_STREAMS: usize = 400;
 /// Largest number of streams whose hops are drawn; of more streams, the drawing is behind a line that
 /// opens it.
 const MOST_DRAWN: usize = 24;
-/// Largest ratio of the longest to the shortest bound on one axis.
-const SPREAD: f64 = 6.0;
 /// Largest number of ports and of stacks in their tables, busiest first.
 const MOST_PLACES: usize = 100;
 
@@ -238,7 +236,7 @@ fn hops(scenario: &Scenario, analysis: &Analysis, order: &[usize]) -> Markup {
     let rows: Vec<StackedRow> = rows.collect();
     let drawn = rows.len();
     kinds.sort();
-    let charts = by_size(rows).into_iter().enumerate().map(|(number, rows)| {
+    let charts = StackedChart::by_size(rows).into_iter().enumerate().map(|(number, rows)| {
         let (title, note) = match number {
             0 if drawn < analysis.streams.len() => {
                 ("Parts of the bounds", format!("{}, least slack first", plural(drawn, "stream")))
@@ -258,20 +256,6 @@ fn hops(scenario: &Scenario, analysis: &Analysis, order: &[usize]) -> Markup {
         chart.render()
     });
     charts.collect()
-}
-
-/// Splits rows whose lengths would not fit one axis: longest first, keeping the order inside a
-/// group.
-fn by_size(mut rows: Vec<StackedRow>) -> Vec<Vec<StackedRow>> {
-    let mut groups = Vec::new();
-    while !rows.is_empty() {
-        let longest = rows.iter().map(StackedRow::size).fold(0.0, f64::max);
-        let is_long = |row: &StackedRow| row.size() * SPREAD >= longest;
-        let (long, short) = rows.into_iter().partition(is_long);
-        groups.push(long);
-        rows = short;
-    }
-    groups
 }
 
 /// Returns waits and passages of all hops.

@@ -11,6 +11,7 @@ mod write;
 use rtether_bounds::{Analysis, claims};
 use rtether_model::flow::Flow;
 use rtether_model::network::Network;
+use rtether_model::quantity::Duration;
 use rtether_report::document;
 use rtether_report::text::plural;
 
@@ -24,6 +25,8 @@ pub use plant::Beyond;
 pub struct Certificate {
     /// The document, schema `rtether.certificate/1`.
     pub text: String,
+    /// What it claims of each stream, in the order of records.
+    pub bounds: Vec<Option<Duration>>,
     /// Streams with a bound.
     pub bounded: usize,
     /// Those of them for which it claims a bound.
@@ -71,6 +74,7 @@ pub fn of_plant(
         bounded: document.count(|own| own.proved.is_some()),
         covered: document.count(|own| own.bound.is_some()),
         larger: document.count(|own| own.bound.is_some() && own.bound != own.proved),
+        bounds: document.bounds().collect(),
         text: document::line(&document),
     })
 }

@@ -4,7 +4,10 @@
 use core::fmt;
 
 use rtether_bounds::{Analysis, Reason};
-use rtether_model::endnode::{Layer, Receive, TransmitStrategy};
+use rtether_model::endnode::{
+    Layer, LowTurn, Receive, ReceiveConfig, ReceiveSelection, RingEmpty, TransmitConfig,
+    TransmitStrategy,
+};
 use rtether_model::flow::{Bulk, Delivery, Flow, Traffic};
 use rtether_model::network::{
     AddressTable, Cost, EndStation, ForwardingMode, Jitter, Link, MulticastForwarding, Network,
@@ -124,9 +127,47 @@ struct LayerJson {
     queue_of_pcp: [u8; 8],
     /// Class of frames without a tag.
     untagged: u8,
-    /// Instances of the stack, of which a higher one interrupts; the highest has all classes from its
-    /// own on. `null` if there is one stack.
-    instances: Option<usize>,
+    /// Packets that may wait for each instance of the stack, of which a higher one interrupts; the
+    /// highest has all classes from its own on. `null` if there is one stack.
+    instances: Option<Vec<u32>>,
+    /// Queues between link and stack; `null` without.
+    receive: Option<ReceiveJson>,
+    /// Queues between stack and port; `null` without.
+    transmit: Option<TransmitJson>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ReceiveJson {
+    /// `highest`, `promoting` or `flag`.
+    rule: &'static str,
+    /// Packets that may wait to be sorted.
+    input: u32,
+    /// Packets that may wait in each queue; the highest has all classes from its own on.
+    limits: Vec<u32>,
+    /// Selections before a promotion; 0 without.
+    picks: u32,
+    /// Time without a packet of the top queue after which another may pass; `null` for never.
+    idle: Option<i64>,
+    /// Whether the flag lets a packet below the top queue pass, and not any.
+    below_top: bool,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct TransmitJson {
+    /// `arrival`, `moderate`, `strict` or `rings`.
+    rule: &'static str,
+    /// Packets that may wait in each queue; the highest has all classes from its own on.
+    limits: Vec<u32>,
+    /// Descriptors of each ring.
+    ring: u32,
+    /// The lowest queue whose frames enter the ring at once.
+    high_from: u8,
+    /// Whether a ring with a frame in transmission counts as empty.
+    sends_empty: bool,
+    /// Time without an entry after which a low frame enters; `null` for never.
+    idle: Option<i64>,
+    /// Rings.
+    rings: u8,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -167,9 +208,11 @@ struct RouterJson {
 
 #[derive(Serialize, JsonSchema)]
 struct PortJson {
-    /// `arrival`, `priority`, `frames` or `octets` in turn, or `other`, for which the format has no rule.
+    /// `arrival`, `priority`, `frames` or `octets` in turn, `credit`, or `other`, for which the format has
+    /// no rule.
     selection: &'static str,
-    /// Frames or octets of each queue in its turn; a queue with zero frames goes before all turns.
+    /// Frames or octets of each queue in its turn; a queue with zero frames goes before all turns. With
+    /// `credit`, idle slopes in bit/s; zero without a shaper.
     turns: Option<[u64; 8]>,
     /// Its VLANs.
     vlan: VlanJson,
@@ -411,14 +454,59 @@ fn station_of<'a>(name: &'a str, station: &'a EndStation) -> StationJson<'a> {
 }
 
 fn layer_of(layer: &Layer) -> LayerJson {
+    let (instances, receive) = match &layer.receive {
+        Some(Receive::Instances { queue_limits }) => (Some(queue_limits.clone()), None),
+        Some(Receive::Queues(config)) => (None, Some(receive_of(config))),
+        None => (None, None),
+    };
     LayerJson {
         queue_of_pcp: [0, 1, 2, 3, 4, 5, 6, 7].map(|pcp| layer.table.class_of(Pcp::new(pcp))),
         untagged: layer.table.class_of(None),
-        instances: match &layer.receive {
-            Some(Receive::Instances { queue_limits }) => Some(queue_limits.len().clamp(1, 8)),
-            Some(Receive::Queues(_)) | None => None,
-        },
+        instances,
+        receive,
+        transmit: layer.transmit.as_ref().and_then(transmit_of),
     }
+}
+
+fn receive_of(config: &ReceiveConfig) -> ReceiveJson {
+    let (rule, picks, idle, low_turn) = match config.selection {
+        ReceiveSelection::HighestFirst => ("highest", 0, None, LowTurn::AllQueues),
+        ReceiveSelection::Promoting { picks } => {
+            ("promoting", picks.get(), None, LowTurn::AllQueues)
+        }
+        ReceiveSelection::LowFlag { idle_release, low_turn } => ("flag", 0, idle_release, low_turn),
+    };
+    ReceiveJson {
+        rule,
+        input: config.input_limit,
+        limits: config.queue_limits.clone(),
+        picks,
+        idle: idle.map(Duration::as_ps),
+        below_top: low_turn == LowTurn::BelowTop,
+    }
+}
+
+/// Returns the queues above a port; `None` if the format has no rule for them.
+fn transmit_of(config: &TransmitConfig) -> Option<TransmitJson> {
+    let (rule, sends_empty, idle, rings) = match config.strategy {
+        TransmitStrategy::Fifo => ("arrival", false, None, 1),
+        TransmitStrategy::Moderate { empty } => {
+            ("moderate", empty == RingEmpty::NoneWaiting, None, 1)
+        }
+        TransmitStrategy::Strict { idle_release } => ("strict", false, idle_release, 1),
+        TransmitStrategy::Rings { count } => ("rings", false, None, count),
+        TransmitStrategy::Selection(_) => return None,
+    };
+    let top = u8::try_from(config.queue_limits.len().clamp(1, 8) - 1).unwrap_or(7);
+    Some(TransmitJson {
+        rule,
+        limits: config.queue_limits.clone(),
+        ring: config.ring_limit,
+        high_from: config.high_from.unwrap_or(top),
+        sends_empty,
+        idle: idle.map(Duration::as_ps),
+        rings,
+    })
 }
 
 /// Returns the parts of a station for which the format has no rule.
@@ -426,13 +514,13 @@ fn beyond_of(station: &EndStation) -> Vec<&'static str> {
     let layer = station.layer.as_deref();
     let transmit = layer.and_then(|layer| layer.transmit.as_ref());
     let by_headers = layer.is_some_and(|layer| !layer.rules.is_empty());
-    let has_instances = matches!(receive(station), Some(Receive::Instances { .. }));
+    let selects = matches!(transmit.map(|own| own.strategy), Some(TransmitStrategy::Selection(_)));
     let sorts = transmit.is_some_and(|own| own.strategy != TransmitStrategy::Fifo);
     let facts = [
-        (matches!(receive(station), Some(Receive::Queues(_))), "stack: receive queues"),
-        (has_instances && by_headers, "stack: instances by header rules"),
+        (receive(station).is_some() && by_headers, "stack: classes by header rules"),
         (layer.is_some_and(|layer| layer.smoother.is_some()), "port: a smoother"),
-        (sorts, "port: transmit queues"),
+        (sorts && by_headers, "port: classes by header rules"),
+        (selects, "port: a selection above the ring"),
         (station.by_deadline, "port: earliest deadline first"),
     ];
     facts.into_iter().filter(|(is_so, _)| *is_so).map(|(_, what)| what).collect()
@@ -553,9 +641,10 @@ fn selection_of(switch: &Switch, port: u16) -> (&'static str, Option<[u64; 8]>) 
             ("frames", Some(weights.map(u64::from)))
         }
         Selection::Drr { quanta } => ("octets", Some(quanta.map(u64::from))),
-        Selection::Cbs { .. } | Selection::CbsDrr { .. } | Selection::EarliestDeadline => {
-            ("other", None)
+        Selection::Cbs { idle_slopes } => {
+            ("credit", Some(idle_slopes.map(rtether_model::quantity::BitRate::as_bps)))
         }
+        Selection::CbsDrr { .. } | Selection::EarliestDeadline => ("other", None),
     }
 }
 

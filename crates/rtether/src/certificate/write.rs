@@ -29,6 +29,10 @@ impl Document for CertificateJson<'_> {
 }
 
 impl CertificateJson<'_> {
+    pub(super) fn bounds(&self) -> impl Iterator<Item = Option<Duration>> {
+        self.streams.iter().map(|stream| stream.bound.map(Duration::from_ps))
+    }
+
     pub(super) fn count(&self, of: fn(&StreamJson<'_>) -> bool) -> usize {
         self.streams.iter().filter(|stream| of(stream)).count()
     }
@@ -55,8 +59,8 @@ struct VisitJson<'a> {
     /// Packets that arrive in a closed window of length `t`, at most
     /// `burst * (floor((t + jitter) / period) + 1)`; `null` if only the place before limits them.
     arrivals: Option<ArrivalsJson>,
-    /// The rule by which the place chooses: `arrival`, `priority`, `preemption`, `frames`, `octets` or
-    /// `gap`.
+    /// The rule by which the place chooses: `arrival`, `priority`, `preemption`, `frames`, `octets`,
+    /// `gap`, `credit`, `highest`, `promoting`, `flag`, `moderate`, `strict` or `rings`.
     rule: Option<&'static str>,
     /// Longest time from an arrival to the beginning of its service.
     delay: Option<i64>,
@@ -164,6 +168,13 @@ fn visit<'a>(network: &'a Network, claim: &VisitClaim, flow: &'a str) -> VisitJs
             Choice::Frames => "frames",
             Choice::Octets => "octets",
             Choice::Gap => "gap",
+            Choice::Credit => "credit",
+            Choice::Highest => "highest",
+            Choice::Promoting => "promoting",
+            Choice::Flag => "flag",
+            Choice::Moderate => "moderate",
+            Choice::Strict => "strict",
+            Choice::Rings => "rings",
         }),
         delay: claim.delay.map(|(_, delay)| delay.as_ps()),
     }

@@ -24,6 +24,7 @@ use shrink::{Subject, Wanted};
 
 use crate::adversary::{self, Found, Hunt, Plant, Progress, Target};
 use crate::bound::{self, Analysis};
+use crate::certificate::{Beyond, Certificate, certificate};
 use crate::scenario::{Override, Scenario, Written, nearest_name};
 use crate::touching::{condition_of, strictly};
 use crate::words::Conclusion;
@@ -68,6 +69,9 @@ pub struct Judged {
     pub lost: u64,
     /// Longest time that is proved; `None` without a proof.
     pub proved: Option<Duration>,
+    /// What the certificate claims, which is for its checker to test; `None` without claims for all
+    /// that it is about.
+    pub certificate: Option<Duration>,
     /// Why there is no proof, or of what the bound is a proof only.
     pub lack: Option<String>,
     /// The run that refutes it, by its number in [`Judgment::runs`].
@@ -83,6 +87,8 @@ pub struct Judgment {
     pub claims: Vec<Judged>,
     /// Runs that refute claims: of each stream at most one that is late and one that loses packets.
     pub runs: Vec<Run>,
+    /// What others can check, if it was asked for and its format can express the plant.
+    pub certificate: Option<Result<Certificate, Beyond>>,
     /// Plants that were tried.
     pub tried: u64,
     /// Seed of the search.
@@ -143,6 +149,7 @@ struct Case {
 struct Known {
     /// What is proved of it, with what the proof lacks.
     bound: Option<Duration>,
+    certificate: Option<Duration>,
     lack: Option<String>,
     /// Largest delay that the whole plant has shown.
     found: Option<Duration>,
@@ -152,7 +159,8 @@ struct Known {
     plant: Option<Found>,
 }
 
-/// Judges claims of the file `name`, searching for runs that refute them as long as `progress` says.
+/// Judges claims of the file `name`, searching for runs that refute them as long as `progress` says;
+/// with a certificate if it `certifies`.
 ///
 /// # Errors
 /// If a claim is about something that the scenario does not have.
@@ -160,13 +168,19 @@ pub fn judge(
     (scenario, written): (&Scenario, &Written),
     (name, claims): (&str, Vec<Claim>),
     progress: &Progress,
+    certifies: bool,
 ) -> Result<Judgment, JudgeError> {
     let targets = Target::all(&scenario.flows);
     let known = Names::new(scenario);
     let cases = claims.into_iter().map(|claim| case(scenario, &known, name, claim));
     let cases: Vec<Case> = cases.collect::<Result<_, _>>()?;
     let analysis = bound::analyze(scenario);
+    let certificate = certifies.then(|| certificate(scenario, &analysis));
+    let claimed = certificate.iter().flatten().flat_map(|own| &own.bounds);
     let mut known = proved(scenario, &analysis);
+    for (own, claimed) in known.iter_mut().zip(claimed) {
+        own.certificate = *claimed;
+    }
     let goes_on: adversary::GoesOn<'_> = &|| !progress.is_cancelled();
     // A loss shows in ordinary runs, too; the search looks for delays.
     let ordinary = cases.iter().any(|case| case.loses_nothing).then(|| {
@@ -196,6 +210,7 @@ pub fn judge(
         scenario: scenario.name.clone(),
         claims: judged,
         runs,
+        certificate,
         tried,
         seed: scenario.run.seed,
         is_cut: progress.is_cancelled(),
@@ -270,19 +285,8 @@ fn near<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> String {
 
 /// Returns what is proved of each stream.
 fn proved(scenario: &Scenario, analysis: &Analysis) -> Vec<Known> {
-    let names = bound::names::Names::new(scenario);
-    let streams = analysis.judged().map(|(stream, condition)| {
-        let lack = match (&stream.bound, condition) {
-            (Err(reason), _) => Some(bound::reason(scenario, reason)),
-            (Ok(_), Some(own)) => {
-                Some(format!("only {}", bound::condition::only_if(&names, analysis, own)))
-            }
-            (Ok(_), None) => None,
-        };
-        let bound = stream.bound.as_ref().ok().map(|bound| bound.latency);
-        Known { bound, lack, ..Known::default() }
-    });
-    streams.collect()
+    let streams = bound::proved(scenario, analysis).into_iter();
+    streams.map(|(bound, lack)| Known { bound, lack, ..Known::default() }).collect()
 }
 
 impl Shrunk {
@@ -408,18 +412,27 @@ fn ruled(
     };
     let lack = own.iter().find_map(|own| own.lack.clone());
     let unshown = "a run was found, but no scenario file shows it";
-    let bounds: Option<Vec<Duration>> = own.iter().map(|own| own.bound).collect();
     Judged {
         limit: case.limit,
         ruling,
         found: own.iter().filter_map(|own| own.found).max(),
         lost: own.iter().map(|own| own.lost).sum(),
-        proved: bounds.and_then(|bounds| bounds.into_iter().max()),
+        proved: longest(own.iter().map(|own| own.bound)),
+        certificate: longest(own.iter().map(|own| own.certificate)),
         lack: if is_found && run.is_none() { Some(unshown.to_owned()) } else { lack },
         run,
         claim: case.claim,
     }
 }
+
+/// Returns the longest of all times; `None` if one is not known.
+fn longest(times: impl Iterator<Item = Option<Duration>>) -> Option<Duration> {
+    let all: Option<Vec<Duration>> = times.collect();
+    all.and_then(|all| all.into_iter().max())
+}
+
+/// Name of the file for the certificate.
+pub const CERTIFICATE: &str = "certificate.json";
 
 /// Returns the name of the file for a run, by its number.
 pub fn file_name(run: usize) -> String {
@@ -427,13 +440,27 @@ pub fn file_name(run: usize) -> String {
 }
 
 impl Judgment {
+    /// Returns how many claims are proved and in the certificate, which claims no more than they do.
+    pub fn in_certificate(&self) -> usize {
+        let claims = self.claims.iter().filter(|own| own.ruling == Ruling::Proved);
+        let claims = claims.filter_map(|own| Some((own.certificate?, own.limit)));
+        claims.filter(|(claimed, limit)| limit.is_none_or(|limit| *claimed <= limit)).count()
+    }
+
     /// Returns how many claims were ruled so.
     pub fn count(&self, ruling: Ruling) -> usize {
         self.claims.iter().filter(|own| own.ruling == ruling).count()
     }
 
-    /// Returns a file for each run: `refuted-1.yaml`, with what it refutes.
+    /// Returns the certificate, if it claims something for what is proved, and a file for each run:
+    /// `refuted-1.yaml`, with what it refutes.
     pub fn files(&self) -> impl Iterator<Item = (String, String)> {
+        let own = self.certificate.iter().flatten().filter(|_| self.in_certificate() > 0);
+        let own = own.map(|own| (CERTIFICATE.to_owned(), own.text.clone()));
+        own.chain(self.run_files())
+    }
+
+    fn run_files(&self) -> impl Iterator<Item = (String, String)> {
         self.runs.iter().enumerate().map(|(number, run)| {
             let mut text = format!("# `rtether sim` shows of `{}`: {}.\n", run.stream, run.words());
             for judged in self.claims.iter().filter(|judged| judged.run == Some(number)) {

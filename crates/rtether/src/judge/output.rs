@@ -8,7 +8,7 @@ use rtether_report::text::{plain_line, plural, time, time_or_dash, wrapped};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Claimed, Judged, Judgment, Ruling, Run};
+use super::{CERTIFICATE, Claimed, Judged, Judgment, Ruling, Run};
 use crate::words::Conclusion;
 
 /// Claims of a file, and what became of each.
@@ -55,6 +55,9 @@ struct ClaimJson<'a> {
     found_ns: Option<Ns>,
     /// Longest time that is proved; `null` without a bound.
     proved_ns: Option<Ns>,
+    /// Longest time by the claims of the certificate, which its checker tests; `null` without claims, or
+    /// without `--out`.
+    certificate_ns: Option<Ns>,
     /// Packets lost in the runs that were looked at.
     lost: u64,
     /// Why there is no proof, or of what the bound is a proof only.
@@ -149,6 +152,8 @@ impl Judgment {
             })
             .number("found", "found_ns", |own| own.found)
             .number("proved", "proved_ns", |own| own.proved)
+            .number("certificate", "certificate_ns", |own| own.certificate)
+            .optional()
             .file("lost", |own| own.lost)
             .both("rests on", "rests_on", |own| own.basis(&self.runs))
             .rank(1)
@@ -162,7 +167,11 @@ impl Judgment {
     }
 
     fn said(&self) -> String {
-        let proved = format!("proved{}", self.condition);
+        let in_certificate = match self.in_certificate() {
+            0 => String::new(),
+            number => format!(" ({number} with claims in {CERTIFICATE})"),
+        };
+        let proved = format!("proved{in_certificate}{}", self.condition);
         let all = [
             (
                 Ruling::Contradiction,
@@ -206,6 +215,7 @@ impl Render for Judgment {
             verdict: own.ruling.name(),
             found_ns: own.found.map(Ns),
             proved_ns: own.proved.map(Ns),
+            certificate_ns: own.certificate.map(Ns),
             lost: own.lost,
             lack: own.lack.as_deref(),
             run: own.run,

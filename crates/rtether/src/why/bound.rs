@@ -142,6 +142,11 @@ impl<'a> Explainer<'a> {
         Self { scenario, composer }
     }
 
+    /// Returns the plant.
+    pub const fn scenario(&self) -> &'a Scenario {
+        self.scenario
+    }
+
     /// Returns the analysis.
     pub const fn analysis(&self) -> &Analysis {
         self.composer.analysis()

@@ -131,26 +131,36 @@ pub fn explain<'a>(
     let Some(found) = find(scenario, index, choice, progress)? else {
         return Ok(None);
     };
-    let (network, flows) = (&scenario.network, &scenario.flows);
-    let is_it = |packet: &PacketInfo, delivery: &Delivery| {
-        delivery.stream == index
-            && packet.released_at == found.released_at
-            && delivery.latency == found.latency
-    };
-    let mut trails = Trails::new(network, flows, Some(stream.flow), found.released_at, is_it);
-    run::simulate_while(scenario, found.seed, progress, &mut trails, |trails| {
-        trails.found().is_empty()
-    })?;
-    let timeline = trails.into_found().into_iter().next();
+    let timeline = trace(scenario, stream, found, progress)?;
     Ok(timeline.map(|timeline| Why { scenario, stream, seed: found.seed, timeline }))
+}
+
+/// Returns the timeline of a packet; `None` if the run does not have it, or was cancelled.
+pub(crate) fn trace(
+    scenario: &Scenario,
+    stream: Stream,
+    packet: ChosenPacket,
+    progress: &Progress,
+) -> Result<Option<Timeline>, BuildError> {
+    let ChosenPacket { seed, released_at, latency } = packet;
+    let Some(index) = stream.index(scenario) else {
+        return Ok(None);
+    };
+    let is_it = |own: &PacketInfo, delivery: &Delivery| {
+        delivery.stream == index && own.released_at == released_at && delivery.latency == latency
+    };
+    let (network, flows) = (&scenario.network, &scenario.flows);
+    let mut trails = Trails::new(network, flows, Some(stream.flow), released_at, is_it);
+    run::simulate_while(scenario, seed, progress, &mut trails, |trails| trails.found().is_empty())?;
+    Ok(trails.into_found().into_iter().next())
 }
 
 /// A packet of a stream.
 #[derive(Clone, Copy, Debug)]
-struct ChosenPacket {
-    seed: u64,
-    released_at: Instant,
-    latency: Duration,
+pub(crate) struct ChosenPacket {
+    pub(crate) seed: u64,
+    pub(crate) released_at: Instant,
+    pub(crate) latency: Duration,
 }
 
 /// Looks for the packet that is meant.

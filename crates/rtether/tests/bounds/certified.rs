@@ -1,5 +1,5 @@
-//! Certificates. Oracle: the checker in `verify/`, which was written from standards and from the page of
-//! the format, in another language, and knows nothing of the analysis.
+//! Certificates. Oracle: the checker in `verify/`, which shares no code with rtether, has its own frame
+//! arithmetic, and evaluates each place from the certificate alone.
 
 use std::env;
 use std::fs;
@@ -121,6 +121,7 @@ fn claims_of_random_plants_are_accepted() {
         Variety::Routed,
         Variety::Jittered,
         Variety::Internetwork,
+        Variety::Deficit,
     ];
     for (variety, kind) in varieties.into_iter().enumerate() {
         let mut tally = Tally { python: python.clone(), variety, bounded: 0, certified: 0 };
@@ -149,6 +150,7 @@ fn claims_of_random_plants_are_accepted() {
             "variety {variety}: {certified} of {bounded} bounds certified, {covered} claimed; \
              {beyond} plants beyond the format"
         );
-        assert!(certified > 0, "variety {variety}");
+        let is_one_case = env::var_os("RTETHER_CASE").is_some();
+        assert!(certified > 0 || is_one_case, "variety {variety}");
     }
 }

@@ -75,6 +75,7 @@ fn of_one_scenario(verb: &CheckVerb) -> Option<&'static str> {
         (arguments.adversary.adversarial_out.is_some(), "--adversarial-out"),
         (output.report.is_some(), "--report"),
         (output.out.is_some(), "--out"),
+        (verb.certificate.is_some(), "--certificate"),
         (format == Format::Csv, "--csv"),
         (format == Format::OpenMetrics, "--format openmetrics"),
     ];
