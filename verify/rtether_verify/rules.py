@@ -8,6 +8,7 @@ from math import gcd
 
 from rtether_verify import curves, frames
 from rtether_verify.curves import ONE, PLACES, STEPS_MAX
+from rtether_verify.reading import Malformed
 
 #: Horizon of the first look at a busy period, and rounds towards the beginning of a service.
 FIRST, ROUNDS = 1_000_000, 1 << 12
@@ -23,11 +24,21 @@ OVERHEAD = frames.PREAMBLE + frames.GAP
 SPLITS_MAX = 1 << 16
 #: Rounds towards the longest stay.
 ROUNDS_MAX = 1 << 10
+#: Looks at the curve of a group for one class at one server.
+LOOKS_MAX = 1 << 26
 
 
 def up(work):
     """Returns work in whole picoseconds, rounded up."""
     return -(-work >> PLACES)
+
+
+def first_horizon(loads, base):
+    """Returns how far to look first: few steps, even if packets come every picosecond."""
+    horizon = max(FIRST, 2 * (base + sum(load.work() for load in loads)))
+    while horizon > 1 and curves.count(loads, horizon) > STEPS_MAX:
+        horizon //= 2
+    return horizon
 
 
 def most_work(loads):
@@ -38,9 +49,7 @@ def most_work(loads):
     ends = [curves.tail(part) for part in parts]
     if None in ends or curves.is_overload(ends):
         return None
-    horizon = max(FIRST, 2 * sum(load.work() for load in loads))
-    while horizon > FIRST and curves.count(loads, horizon) > STEPS_MAX:
-        horizon //= 2
+    horizon = first_horizon(loads, 0)
     # A server that is full may still be done with all that came at some time.
     limit = STEPS_MAX if sum(end[1] for end in ends) < ONE else STEPS_FULL
     while True:
@@ -141,10 +150,7 @@ class Busy:
         parts, above = curves.groups(own), curves.groups(high)
         names = dict.fromkeys(list(parts) + list(above))
         self.parts = [(parts.get(name, []), above.get(name, [])) for name in names]
-        self.horizon = max(FIRST, 2 * (base + sum(load.work() for load in self.all)))
-        while self.horizon > FIRST and curves.count(self.all, self.horizon) > STEPS_MAX:
-            self.horizon //= 2
-        self.look()
+        self.horizon, self.left = first_horizon(self.all, base), LOOKS_MAX
 
     def look(self):
         self.levels = [Level(*pair, self.horizon) for pair in self.parts]
@@ -160,6 +166,7 @@ class Busy:
         tails = self.tails()
         if tails is None or curves.is_overload(tails):
             return None
+        self.look()
         while True:
             count = self.steps()
             if count is not None:
@@ -208,6 +215,9 @@ class Busy:
         needed = lambda at: max(up(fixed + sum(level.work(own, at) for level, own in growing)), 0)
         start, below, stride, rounds = known, known - 1, 0, 0
         while (least := needed(start)) > start:
+            self.left -= len(self.levels)
+            if self.left < 0:
+                raise Malformed(f"more than {LOOKS_MAX} looks at the arrivals at one server; split the plant")
             if least > self.horizon:
                 return least
             if rounds > ROUNDS:

@@ -5,11 +5,13 @@ A frame of 60 octets over UDP has 106 octets, 126 with preamble and gap: 10.08 u
 """
 
 import unittest
+from unittest import mock
 
 from plants import (MS, US, bounds, certificate, check, claim_of, cost, flow, link, periodic, plant, port,
                     stack, star, station, switch)
-from rtether_verify import limits, rules
+from rtether_verify import curves, limits, rules
 from rtether_verify.curves import ONE, Load
+from rtether_verify.reading import Malformed
 
 SMALL, LARGE = 10_080_000, 123_040_000
 
@@ -120,6 +122,38 @@ class Priority(Rule):
         low, high = Load(0, 10, (100, 1, 0), queue=0), Load(1, 4, (12, 1, 0), queue=1)
         self.assertEqual(rules.preemption(0, [low, high]), [8])
         self.assertEqual(rules.preemption(1, [low, high]), [0])
+
+
+class Bounded(unittest.TestCase):
+    """Work that no plant may exceed, however dense its packets are."""
+
+    def test_overload_is_seen_before_any_stairs(self):
+        loads = [Load(at, 1, (1, 1, 0), queue=at % 2) for at in range(100)]
+        with mock.patch.object(curves, "Stairs", side_effect=AssertionError):
+            self.assertIsNone(rules.priority(0, loads))
+            self.assertIsNone(rules.arrival(0, loads))
+
+    def test_a_packet_each_picosecond_makes_few_steps(self):
+        # Packets that take no time are no overload; 30 of work are done within the first 61.
+        loads = [Load(at, 0, (1, 1, 0), queue=at % 2) for at in range(200)]
+        loads += [Load(200, 10, (100, 1, 0), queue=0), Load(201, 20, (100, 1, 0), queue=1)]
+        made, stairs = [], curves.Stairs
+
+        def count(*own):
+            made.append(stairs(*own))
+            return made[-1]
+
+        with mock.patch.object(curves, "Stairs", count), mock.patch.object(rules, "STEPS_MAX", 20_000):
+            own, high = loads[0:201:2], loads[1:200:2] + loads[201:]
+            self.assertEqual(rules.by_rate(0, own, high), [30] * 100 + [20])
+            self.assertEqual(rules.by_rate(0, loads, []), [30] * 200 + [20, 10])
+        self.assertLessEqual(sum(len(own.times) for own in made), 2 * 20_000)
+
+    def test_looks_at_one_server_have_a_limit(self):
+        loads = [Load(at, 3, (10, 1, at), queue=at) for at in range(3)]
+        with mock.patch.object(rules, "LOOKS_MAX", 2):
+            with self.assertRaisesRegex(Malformed, "more than 2 looks at the arrivals at one server; split the plant"):
+                rules.priority(0, loads)
 
 
 class Turns(Rule):
