@@ -280,35 +280,19 @@ class Ways:
 
     def _egress(self, switch, ingress, goal):
         kind, _, table = goal
-        name = switch.name
-        if kind == "stream" or (kind == "group" and not switch.floods_groups) or (
-            kind == "one" and switch.learns is None and name in table
-        ):
-            ports = sorted(table.get(name, ()))
-        elif kind == "one" and switch.learns is None:
-            ports = [self._towards(name, next(iter(goal[1])))]
-        else:
-            ports = range(1, len(switch.ports) + 1)
-        return [own for own in ports if own != ingress and (name, own) in self.plant.peers]
+        floods = (kind == "one" and switch.learns is not None) or (kind == "group" and switch.floods_groups)
+        # Where switches flood there is one way only: what strays from it comes by the port that leads back.
+        ports = range(1, len(switch.ports) + 1) if floods else sorted(table.get(switch.name, ()))
+        return [own for own in ports if own != ingress and (switch.name, own) in self.plant.peers]
 
     def _is_copy(self, switch, egress, goal, token):
         """Returns whether a frame of a connection goes by a port off its way, since the switch may have
         forgotten it."""
-        if self.plant.flows[self.flow].traffic.kind != "file":
+        if goal[0] != "one" or self.plant.flows[self.flow].traffic.kind != "file":
             return False
-        if goal[0] != "one" or switch.learns is None or (token.limit and token.limit.by == "table"):
+        if token.limit and token.limit.by == "table":
             return False
-        return self.is_plain and self._towards(switch.name, next(iter(goal[1]))) != egress
-
-    def _towards(self, switch, station):
-        """Returns the port towards a station, of a switch that its way does not pass: in a forest, the
-        only one that leads closer."""
-        known = self.plant.distances(station)
-        for port in range(1, len(self.plant.nodes[switch].ports) + 1):
-            peer = self.plant.peers.get((switch, port))
-            if peer and known.get(peer[0][0], 1 << 30) < known[switch]:
-                return port
-        return None
+        return self.is_plain and egress not in goal[2].get(switch.name, ())
 
     def _emit(self, port, queue, token, under_way):
         if port not in self.plant.peers:

@@ -4,16 +4,10 @@ execute its line until one fails, and prints a summary as JSON; those that no te
 What changes nothing that a test could see stands in `equivalent.csv`, each with its reason. Runs on POSIX.
 """
 
-# Modules that the checker uses are read here once, not in each child.
-
 import argparse
 import ast
-import bisect  # noqa: F401
 import collections
-import contextlib  # noqa: F401
 import csv
-import fractions  # noqa: F401
-import heapq  # noqa: F401
 import importlib.abc
 import importlib.util
 import json
@@ -24,8 +18,8 @@ import resource
 import select
 import signal
 import sys
-import tempfile  # noqa: F401
 import time
+import types
 import unittest
 
 TESTS = pathlib.Path(__file__).resolve().parent
@@ -33,7 +27,9 @@ ROOT = TESTS.parent / "rtether_verify"
 EXCLUDED = TESTS / "equivalent.csv"
 #: Seconds of processor time for one test, those of a clock for all, and octets of memory, after which a mutant
 #: hangs.
-CPU, WALL, MEMORY = 4, 120, 2 << 30
+CPU, WALL, MEMORY = 2, 300, 2 << 30
+#: Calls of a function whose lines are followed.
+TRACED = 100
 
 OTHERS = {
     ast.Lt: (ast.LtE, ast.Gt), ast.LtE: (ast.Lt, ast.GtE), ast.Gt: (ast.GtE, ast.Lt), ast.GtE: (ast.Gt, ast.LtE),
@@ -47,14 +43,20 @@ CALLS = {"min": "max", "max": "min", "any": "all", "all": "any"}
 class Mutant:
     """One change: `node` is replaced by `other`."""
 
-    def __init__(self, file, line, text, node, other, lines):
-        self.file, self.line, self.text, self.node, self.other = file, line, text, node, other
-        #: Lines of the statement; None if it runs when the module is read.
-        self.lines = lines
+    def __init__(self, file, text, node, other, owner, statement):
+        self.file, self.line, self.text = file, node.lineno, text
+        self.node, self.other, self.statement = node, other, statement
+        #: Class and definition of the function, None if it runs when the module is read.
+        self.owner = owner
         self.change = f"{shown(node)} -> {shown(other)}"
 
     def key(self):
         return self.file, self.text, self.change
+
+    def function(self):
+        """Returns file and first line of the function."""
+        own = self.owner[1]
+        return self.file, min([own.lineno] + [each.lineno for each in own.decorator_list])
 
 
 def shown(node):
@@ -107,27 +109,23 @@ def mutants(path):
     source = path.read_text(encoding="utf-8")
     lines, found = source.splitlines(), []
 
-    def visit(node, statement, function):
+    def visit(node, statement=None, owner=None, function=None, kind=None):
         if isinstance(node, ast.stmt):
             body = getattr(node, "body", None)
             statement = range(node.lineno, body[0].lineno if body else node.end_lineno + 1)
         for other in () if is_last(node, function) else changes(node):
-            at = node.lineno
-            inside = function is not None and not isinstance(node, ast.FunctionDef)
-            found.append(Mutant(path.name, at, lines[at - 1].strip(), node, other, statement if inside else None))
-        if isinstance(node, (ast.FunctionDef, ast.Lambda)):
+            found.append(Mutant(path.name, lines[node.lineno - 1].strip(), node, other, owner, statement))
+        if isinstance(node, ast.FunctionDef):
             # Defaults belong to the outer function.
-            for child in ast.iter_child_nodes(node.args):
-                visit(child, statement, function)
-            body = node.body if isinstance(node.body, list) else [node.body]
-            for child in body:
-                visit(child, statement, node if isinstance(node, ast.FunctionDef) else function)
+            visit(node.args, statement, owner, function, kind)
+            for child in node.body:
+                visit(child, statement, owner or (kind, node), node, kind)
             return
         for child in ast.iter_child_nodes(node):
-            visit(child, statement, function)
+            visit(child, statement, owner, function, node.name if isinstance(node, ast.ClassDef) else kind)
 
     tree = ast.parse(source)
-    visit(tree, None, None)
+    visit(tree)
     again = collections.Counter()
     for own in found:
         # The same change of the same text is numbered, so that each has a name.
@@ -156,10 +154,8 @@ class Replaced(ast.NodeTransformer):
 class Loader(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Loads one module of the checker from other code."""
 
-    def __init__(self, mutant, tree):
-        self.name, self.path = f"rtether_verify.{mutant.file[:-3]}", str(ROOT / mutant.file)
-        tree = Replaced(mutant.node, mutant.other).visit(tree)
-        self.code = compile(ast.fix_missing_locations(tree), self.path, "exec")
+    def __init__(self, name, code):
+        self.name, self.code = name, code
 
     def find_spec(self, name, path=None, target=None):
         return importlib.util.spec_from_loader(name, self) if name == self.name else None
@@ -168,9 +164,37 @@ class Loader(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         exec(self.code, module.__dict__)
 
 
+def put(mutant, tree, known):
+    """Puts a mutant in the place of its function, or of its module; returns the tests."""
+    tree = Replaced(mutant.node, mutant.other).visit(tree)
+    code = compile(ast.fix_missing_locations(tree), str(ROOT / mutant.file), "exec")
+    name = f"rtether_verify.{mutant.file[:-3]}"
+    if mutant.owner is not None:
+        kind, own = mutant.owner
+        holder = sys.modules[name] if kind is None else getattr(sys.modules[name], kind)
+        function = getattr(holder, own.name)
+        function.__code__ = inside(code, mutant.function()[1], own.name)
+        return known
+    for other in list(sys.modules):
+        if other.startswith(("rtether_verify", "plants", "test_")):
+            del sys.modules[other]
+    sys.meta_path.insert(0, Loader(name, code))
+    return tests()
+
+
+def inside(code, line, name):
+    """Returns the code of a function in that of a module."""
+    left = [code]
+    while left:
+        own = left.pop()
+        if (own.co_firstlineno, own.co_name) == (line, name):
+            return own
+        left += [each for each in own.co_consts if isinstance(each, types.CodeType)]
+    raise LookupError(name)
+
+
 def tests():
     """Returns all tests by their names."""
-    sys.path[:0] = [str(TESTS), str(ROOT.parent)]
     found, left = {}, [unittest.defaultTestLoader.discover(str(TESTS))]
     while left:
         own = left.pop()
@@ -211,62 +235,77 @@ def in_child(work):
     os._exit(0)
 
 
-def coverage():
-    """Returns by test which lines of the checker it executes, the tests with least work first."""
+class Covered:
+    """What one test executes of the checker. Lines are those of the first calls of each function."""
+
+    def __init__(self, test):
+        self.count, self.calls, self.lines = 0, collections.Counter(), set()
+        sys.settrace(self.call)
+        self.is_failed = fails(test)
+        sys.settrace(None)
+
+    def call(self, frame, event, _):
+        code = frame.f_code
+        if not code.co_filename.startswith(str(ROOT)):
+            return None
+        self.count += 1
+        self.calls[code] += 1
+        return self.line if self.calls[code] <= TRACED else None
+
+    def line(self, frame, event, _):
+        self.lines.add((frame.f_code, frame.f_lineno))
+        return self.line
+
+    def told(self):
+        place = lambda code, line: (os.path.basename(code.co_filename), line)
+        functions = sorted({place(code, code.co_firstlineno) for code, calls in self.calls.items() if calls > TRACED})
+        return self.count, functions, sorted({place(*own) for own in self.lines})
+
+
+def coverage(known):
+    """Returns what each test executes: functions called more often than their lines were followed, and
+    lines; the tests with least work first."""
 
     def measure():
-        found, root = {}, str(ROOT)
-        for name, test in sorted(tests().items()):
-            seen, count = set(), 0
-
-            def trace(frame, event, _):
-                nonlocal count
-                file = frame.f_code.co_filename
-                if not file.startswith(root):
-                    return None
-                count += 1
-                seen.add(f"{os.path.basename(file)}:{frame.f_lineno}")
-                return trace
-
-            sys.settrace(trace)
-            is_failed = fails(test)
-            sys.settrace(None)
-            if is_failed:
-                return name
-            found[name] = (count, sorted(seen))
-        return found
+        found = {name: Covered(test) for name, test in sorted(known.items())}
+        failed = [name for name, own in found.items() if own.is_failed]
+        return f"{failed} without a mutant" if failed else {name: own.told() for name, own in found.items()}
 
     child, reader = in_child(measure)
     with os.fdopen(reader, "rb") as out:
-        found = json.loads(out.read())
+        found = json.loads(out.read() or '"the clock"')
     os.waitpid(child, 0)
     if not isinstance(found, dict):
-        sys.exit(f"{found} fails without a mutant")
-    return {name: set(found[name][1]) for name in sorted(found, key=lambda name: (found[name][0], name))}
+        sys.exit(f"failed: {found}")
+    order = sorted(found, key=lambda name: (found[name][0], name))
+    return {name: tuple({tuple(own) for own in part} for part in found[name][1:]) for name in order}
 
 
-def start(mutant, tree, covered):
+def start(mutant, tree, covered, known):
     """Starts the tests of a mutant; returns None if no test executes it."""
-    lines = None if mutant.lines is None else {f"{mutant.file}:{line}" for line in mutant.lines}
-    names = [name for name, seen in covered.items() if lines is None or lines & seen]
+    names = list(covered)
+    if mutant.owner is not None:
+        lines = {(mutant.file, line) for line in mutant.statement}
+        # Tests that execute the line for certain are the most likely to fail.
+        names = [name for name in names if lines & covered[name][1]] + [
+            name for name in names if not lines & covered[name][1] and mutant.function() in covered[name][0]]
     if not names:
         return None
 
     def work():
-        sys.meta_path.insert(0, Loader(mutant, tree))
-        known = tests()
-        return next((name for name in names if name not in known or fails(known[name])), None)
+        now = put(mutant, tree, known)
+        return next((name for name in names if name not in now or fails(now[name])), None)
 
     return in_child(work)
 
 
-def run(chosen, trees, covered, jobs):
+def run(chosen, trees, covered, known, jobs):
     """Returns by mutant which test killed it, or None."""
     killed, running, left = {}, {}, list(enumerate(chosen))[::-1]
     while left or running:
         while left and len(running) < jobs:
             at, mutant = left.pop()
-            begun = start(mutant, trees[mutant.file], covered)
+            begun = start(mutant, trees[mutant.file], covered, known)
             if begun is None:
                 killed[at] = None
             else:
@@ -334,8 +373,9 @@ def main():
         for own in chosen:
             print(f"{own.file}:{own.line}: {own.change}")
         return 0
-    covered = coverage()
-    killed = run(chosen, trees, covered, given.jobs)
+    sys.path[:0] = [str(TESTS), str(ROOT.parent)]
+    all_tests = tests()
+    killed = run(chosen, trees, coverage(all_tests), all_tests, given.jobs)
     survived = [own for own, by in zip(chosen, killed) if by is None]
     for own in survived:
         print(f"survived: {own.file}:{own.line}: {own.change}", file=sys.stderr)

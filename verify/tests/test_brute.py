@@ -2,6 +2,7 @@
 that are run packet by packet."""
 
 import math
+import os
 import random
 import unittest
 from fractions import Fraction
@@ -12,7 +13,8 @@ import plants  # noqa: F401
 from rtether_verify import rules
 from rtether_verify.curves import ONE, Load
 
-ROUNDS = 100
+#: Random queues for each rule.
+ROUNDS = 1000 if "RTETHER_NIGHTLY" in os.environ else 25
 
 
 def groups(loads):
