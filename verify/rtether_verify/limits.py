@@ -59,7 +59,8 @@ def together(pairs, since):
     found = {}
     for load, visit in pairs:
         limit = visit.limit
-        if limit.place is not None:
+        # What is claimed of arrivals that nothing limits fails elsewhere.
+        if limit is not None and limit.place is not None:
             key = (limit.place, load.queue, load.group, limit.grain)
             found.setdefault(key, []).append((load, visit))
     for same in found.values():
