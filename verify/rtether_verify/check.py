@@ -8,7 +8,7 @@ from rtether_verify.curves import Load
 from rtether_verify.memory import may_drop
 from rtether_verify.plant import Plant
 from rtether_verify.reading import Malformed, Node, maybe, number
-from rtether_verify.rules import RULES
+from rtether_verify.further import RULES
 from rtether_verify.ways import Ways
 from rtether_verify.wheels import wheels
 
@@ -262,7 +262,7 @@ class Checker:
         load = Load(
             visit.number, visit.cost(), claim.arrivals if is_known else None, queue=visit.queue,
             own=visit.own(), group=group, ratio=visit.ratio or 0, slack=visit.slack,
-            spacing=visit.spacing, enough=claim.delay or 0,
+            spacing=visit.spacing, enough=claim.delay or 0, due=visit.due,
         )
         if self.waits[visit.flow] and visit.leads_on:
             load.under_way = limits.under_way_of(self.plant.flows[visit.flow]) * visit.frames

@@ -18,14 +18,14 @@ class Load:
     the most packets at once anywhere on their way, of a connection in both directions together."""
 
     __slots__ = ("visit", "queue", "cost", "own", "period", "burst", "jitter", "group", "ratio", "slack",
-                 "spacing", "under_way", "connection", "enough")
+                 "spacing", "under_way", "connection", "enough", "due")
 
     def __init__(self, visit, cost, arrivals=None, **more):
         self.visit, self.queue, self.cost, self.own = visit, 0, cost, cost
         self.period, self.burst, self.jitter = arrivals or (1, 1, None)
         self.group, self.ratio, self.slack, self.spacing = None, 0, 0, 0
         # A rule need not look for what waits no longer than this.
-        self.under_way, self.connection, self.enough = 0, None, 0
+        self.under_way, self.connection, self.enough, self.due = 0, None, 0, None
         self.set(**more)
 
     def set(self, **more):

@@ -7,6 +7,8 @@ from rtether_verify.plant import Station
 
 #: Rules that serve each queue in order of arrival.
 BY_QUEUE = ("arrival", "priority", "frames", "octets")
+#: Frames that the gap of a flow holds at most.
+GAP_MAX = 1000
 #: Octets of a tag, which a frame may carry in memory.
 TAG = frames.TAG
 
@@ -39,16 +41,42 @@ def may_drop(checker):
         inside.setdefault((server.name[0], server.name[1]), []).extend(server.members)
     for name, node in checker.plant.nodes.items():
         if isinstance(node, Station) and node.layer is not None:
-            # The plant does not say how many packets its queues hold.
-            found.append(f"the queues of {name}")
+            found += [f"the {what} of {name}" for what in queues(checker, node, inside)]
             continue
-        limits = {"stack": node.stack_queue, "tasks": node.stack_queue, "gap": 1000} if isinstance(
+        limits = {"stack": node.stack_queue, "tasks": node.stack_queue, "gap": GAP_MAX} if isinstance(
             node, Station) else {"router": node.processor.queue if node.processor else 0}
         for kind, most in limits.items():
             need = packets(checker, inside.get((kind, name), ()))
             if need is None or need > most:
                 found.append(f"{kind} {name}")
     return found
+
+
+def queues(checker, station, inside):
+    """Returns the queues of a station with classes that are not shown to suffice."""
+    layer, stack = station.layer, inside.get(("stack", station.name), [])
+    port = inside.get(("port", station.name), [])
+    sent, received = ([own for own in stack if own.is_inbound is way] for way in (False, True))
+    held = [("tasks", inside.get(("tasks", station.name), []), station.stack_queue),
+            ("gaps", inside.get(("gap", station.name), []), GAP_MAX)]
+    if layer.receive is not None:
+        held += [("packets to be sent", sent, station.stack_queue), ("input", received, layer.receive.input)]
+        held += [(f"receive queue {queue}", [own for own in received if own.queue // 2 == queue], most)
+                 for queue, most in enumerate(layer.receive.limits)]
+    elif layer.instances is not None:
+        # Each direction may have its own.
+        held += [(f"instance {queue}", [own for own in way if own.queue == queue], most)
+                 for queue, most in enumerate(layer.instances)
+                 for way in ([stack] if station.stack and station.stack.processors == 1 else (sent, received))]
+    else:
+        held.append(("stack", stack, station.stack_queue))
+    if layer.transmit is not None and layer.transmit.rule == "arrival":
+        held.append(("transmit queue", port, sum(layer.transmit.limits)))
+    elif layer.transmit is not None:
+        held += [(f"transmit queue {queue}", [own for own in port if own.queue == queue], most)
+                 for queue, most in enumerate(layer.transmit.limits)]
+    needs = [(what, packets(checker, visits), most) for what, visits, most in held]
+    return [what for what, need, most in needs if need is None or need > most]
 
 
 def counted(checker, visits, worth):

@@ -9,10 +9,12 @@ Cost = namedtuple("Cost", "base octet more jitter")
 Interface = namedtuple("Interface", "base octet more")
 Stack = namedtuple("Stack", "processors send receive split")
 Tasks = namedtuple("Tasks", "message message_more segment segment_more messages_first")
-Layer = namedtuple("Layer", "queue_of_pcp untagged instances")
-Station = namedtuple("Station", "name kind beyond stack interface stack_queue driver_queue tasks layer")
+Layer = namedtuple("Layer", "queue_of_pcp untagged instances receive transmit")
+Receive = namedtuple("Receive", "rule input limits picks idle below_top")
+Transmit = namedtuple("Transmit", "rule limits ring high_from sends_empty idle rings")
+Station = namedtuple("Station", "name kind beyond stack interface stack_queue driver_queue tasks layer by_deadline")
 Vlan = namedtuple("Vlan", "kind members native")
-Port = namedtuple("Port", "selection turns vlan default_pcp buffer thresholds")
+Port = namedtuple("Port", "selection turns quanta vlan default_pcp buffer thresholds")
 Router = namedtuple("Router", "cost queue")
 Switch = namedtuple(
     "Switch",
@@ -23,7 +25,9 @@ Link = namedtuple("Link", "ends rate propagation errors standby half")
 Tag = namedtuple("Tag", "pcp vid")
 Reply = namedtuple("Reply", "payload after longest")
 Way = namedtuple("Way", "to out back configured")
-Flow = namedtuple("Flow", "name talker multicast over payload tag traffic gap reply ways deadline")
+Flow = namedtuple("Flow", "name talker multicast over payload tag traffic gap reply ways due deadline")
+Due = namedtuple("Due", "elsewhere at")
+DueAt = namedtuple("DueAt", "port within")
 #: What each kind of traffic states.
 TRAFFIC = {
     "periodic": namedtuple("Periodic", "kind period jitter"),
@@ -52,19 +56,26 @@ def station(node):
     interface = maybe(lambda own: own.record(Interface, some, some, some))
     tasks = maybe(lambda own: own.record(Tasks, some, some, some, some, flag))
     queue = number(0, 7)
-    layer = maybe(lambda own: own.record(Layer, each(queue, 8, 8), queue, maybe(number(1, 8))))
-    return node.record(Station, text, text, each(text), maybe(stack), interface, some, some, tasks, layer)
+    numbers = each(some, 8, 1)
+    receive = lambda own: own.record(
+        Receive, among("highest", "promoting", "flag"), some, numbers, some, maybe(some), flag)
+    transmit = lambda own: own.record(
+        Transmit, among("arrival", "moderate", "strict", "rings"), numbers, positive, queue, flag,
+        maybe(some), number(1, 8))
+    layer = maybe(lambda own: own.record(
+        Layer, each(queue, 8, 8), queue, maybe(numbers), maybe(receive), maybe(transmit)))
+    return node.record(Station, text, text, each(text), maybe(stack), interface, some, some, tasks, layer, flag)
 
 
 def port(node):
     kinds = among("transparent", "access", "trunk")
     vid = number(0, 4094)
     vlan = lambda own: own.record(Vlan, kinds, maybe(each(vid, 4095)), maybe(vid))
-    selection = among("arrival", "priority", "frames", "octets", "other")
+    selection = among("arrival", "priority", "frames", "octets", "credit", "deadline", "other")
     numbers = maybe(each(some, 8, 8))
-    own = node.record(Port, selection, numbers, vlan, number(0, 7), some, numbers)
-    if (own.turns is None) == (own.selection in ("frames", "octets")):
-        node.fail("`turns` belong to the selections frames and octets")
+    own = node.record(Port, selection, numbers, numbers, vlan, number(0, 7), some, numbers)
+    if (own.turns is None) == (own.selection in ("frames", "octets", "credit")):
+        node.fail("`turns` belong to the selections frames, octets and credit")
     return own
 
 
@@ -93,6 +104,11 @@ def traffic(node):
     return node.record(kind, *(VALUES.get(field, positive) for field in kind._fields))
 
 
+def due(node):
+    own = node.record(Due, positive, each(lambda at: at.record(DueAt, end, positive), 4096))
+    return own._replace(at={at.port: at.within for at in own.at})
+
+
 def flow(node):
     reply = maybe(lambda own: own.record(Reply, some, some, some))
     ports = each(end, 4096)
@@ -100,7 +116,7 @@ def flow(node):
     own = node.record(
         Flow, text, text, flag, among(*frames.OVER), some,
         maybe(lambda tag: tag.record(Tag, number(0, 7), number(0, 4094))), traffic, maybe(positive),
-        reply, each(way, 4096, 1), maybe(some),
+        reply, each(way, 4096, 1), maybe(due), maybe(some),
     )
     # Messages over TCP are cut into segments.
     is_cut = own.traffic.kind in ("file", "messages")

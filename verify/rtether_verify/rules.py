@@ -41,8 +41,9 @@ def first_horizon(loads, base):
     return horizon
 
 
-def most_work(loads):
-    """Returns `sup (a(t) - t)`: the most work there is at once in order of arrival."""
+def most_work(loads, unit=1):
+    """Returns `sup (a(t) - t)`: the most work there is at once in order of arrival. There are `unit`
+    parts in a picosecond."""
     if not loads:
         return 0
     parts = list(curves.groups(loads).values())
@@ -64,7 +65,7 @@ def most_work(loads):
         most, is_over = _sweep(all_pieces, horizon)
         if is_over:
             return up(most)
-        if curves.count(loads, 4 * horizon) > limit or horizon > HORIZON_MAX:
+        if curves.count(loads, 4 * horizon) > limit or horizon > HORIZON_MAX * unit:
             rate = sum(own[1] for own in ends)
             # Of a server that is full, one line alone says all.
             if rate > ONE or (rate == ONE and len(parts) > 1):
@@ -145,8 +146,8 @@ def _is_line(stairs, limit, time):
 class Busy:
     """The busy period of a class behind `base`, below those that go before it."""
 
-    def __init__(self, base, own, high):
-        self.base, self.all = base << PLACES, own + high
+    def __init__(self, base, own, high, unit):
+        self.base, self.all, self.most = base << PLACES, own + high, HORIZON_MAX * unit
         parts, above = curves.groups(own), curves.groups(high)
         names = dict.fromkeys(list(parts) + list(above))
         self.parts = [(parts.get(name, []), above.get(name, [])) for name in names]
@@ -173,7 +174,7 @@ class Busy:
                 return {cost: self.longest(count, cost, most) for cost, most in enough.items()}
             is_full = sum(end[1] for end in tails) >= ONE
             limit = STEPS_FULL if is_full else STEPS_MAX
-            if curves.count(self.all, 4 * self.horizon) > limit or self.horizon > HORIZON_MAX:
+            if curves.count(self.all, 4 * self.horizon) > limit or self.horizon > self.most:
                 break
             self.horizon *= 4
             self.look()
@@ -316,11 +317,11 @@ class Busy:
         return (first[0] + last[0]) // 2
 
 
-def by_rate(base, own, high):
+def by_rate(base, own, high, unit=1):
     """Longest times of a class behind `base` work, below those that go before it, until all that was
     in front is done, less the work that each packet has itself (`load.own`)."""
     if not high:
-        most = most_work(own)
+        most = most_work(own, unit)
         return None if most is None else [max(base + most - load.own, 0) for load in own]
     costs = sorted({load.own for load in own})
     # A packet with more work of its own waits less by as much, or not at all.
@@ -330,7 +331,7 @@ def by_rate(base, own, high):
         least = smaller[load.own]
         most = load.enough + load.own - least
         enough[least] = min(enough.get(least, most), most)
-    found = Busy(base, own, high).waits(enough)
+    found = Busy(base, own, high, unit).waits(enough)
     if found is None:
         return None
     return [max(found[smaller[load.own]] - (load.own - smaller[load.own]), 0) for load in own]
@@ -407,12 +408,9 @@ def frames_in_turn(queue, loads, server):
     return lesser(until_empty, behind(base, heavier(own, round_, turns[queue]), above))
 
 
-def octets_in_turn(queue, loads, server):
-    """Turns of a number of octets, of which a queue keeps what its next frame does not fit into."""
-    octet, turns = server.octet, [max(own, 1) for own in server.turns]
-    own = [load for load in loads if load.queue == queue]
-    others = [load for load in loads if load.queue != queue]
-    until_empty = behind(0, own, others)
+def turns_of_octets(queue, loads, octet, turns):
+    """Returns what other queues may bring before the first octet of a queue that takes turns with them,
+    and for each of its octets besides, the work of what `loads` has."""
 
     def size(work):
         return max(work // octet - OVERHEAD, 1)
@@ -423,14 +421,22 @@ def octets_in_turn(queue, loads, server):
         return min(own[0] for own in each), max(own[1] for own in each), gcd(turns[of], *ones)
 
     quantum, (_, _, step), base, each = turns[queue], sizes(queue), 0, Fraction(0)
-    for other in {load.queue for load in others}:
+    for other in {load.queue for load in loads if load.queue != queue}:
         shortest, longest, grain = sizes(other)
         wire = octet * (shortest + OVERHEAD)
         base += -(-wire * (turns[other] * (quantum - step) + quantum * (longest - grain)) // (quantum * shortest))
         each += Fraction(wire * turns[other], quantum * shortest)
+    return base, each
+
+
+def octets_in_turn(queue, loads, server):
+    """Turns of a number of octets, of which a queue keeps what its next frame does not fit into."""
+    own = [load for load in loads if load.queue == queue]
+    until_empty = behind(0, own, [load for load in loads if load.queue != queue])
+    base, each = turns_of_octets(queue, loads, server.octet, [max(own, 1) for own in server.turns])
     more = []
     for load in own:
-        extra = each * max(load.cost // octet - OVERHEAD, 0)
+        extra = each * max(load.cost // server.octet - OVERHEAD, 0)
         more += heavier([load], extra.numerator, extra.denominator)
     return lesser(until_empty, behind(base, more, []))
 

@@ -25,7 +25,7 @@ class Visit:
     __slots__ = (
         "flow", "copy", "way", "server", "queue", "small", "large", "sizes", "frames", "parent",
         "least", "most", "constant", "ratio", "spacing", "slack", "is_inbound", "is_tagged",
-        "leads_on", "split", "number", "limit", "late",
+        "leads_on", "split", "number", "limit", "late", "due",
     )
 
     def key(self):
@@ -69,6 +69,7 @@ class Server:
         self.rule, self.lacks = "arrival", None
         #: Whether packets leave it at least as far apart as their service lasts.
         self.spaces = True
+        self.layer, self.rate, self.quanta = None, 0, None
         self.turns, self.octet, self.per_octet, self.latency_jitter = None, 0, 0, 0
         self.is_cut_through, self.is_lossy = False, False
 
@@ -94,15 +95,19 @@ class Ways:
             node = self.plant.nodes[name[1]]
             if name[0] == "tasks" and node.tasks.messages_first:
                 own.rule, own.spaces = "preemption", False
-            if name[0] == "stack" and node.layer is not None and node.layer.instances is not None:
+            layer = node.layer if isinstance(node, Station) else None
+            if name[0] == "stack" and layer is not None and layer.instances is not None:
                 own.rule, own.spaces = "preemption", False
+            sorts = {"stack": layer.receive, "port": layer.transmit}.get(name[0]) if layer else None
+            if sorts is not None:
+                own.rule, own.layer = sorts.rule, sorts
             if name[0] == "gap":
                 own.rule = "gap"
             for word in node.beyond if isinstance(node, Station) else ():
                 part, _, what = word.partition(": ")
                 if part == name[0]:
                     # In whatever order, it serves one after the other, unless instances interrupt.
-                    own.rule, own.lacks, own.spaces = None, what, not what.startswith("instances")
+                    own.rule, own.lacks, own.spaces = None, what, not what.startswith(("classes", "instances"))
             if name[0] == "port":
                 self._make_port(own, node, (name[1], name[2]))
         return self.servers[key]
@@ -110,11 +115,13 @@ class Ways:
     def _make_port(self, own, node, port):
         (far, _), link = self.plant.peers[port]
         other = self.plant.nodes[far]
-        own.octet, own.is_lossy = frames.OCTET // link.rate, link.errors > 0
+        own.octet, own.is_lossy, own.rate = frames.OCTET // link.rate, link.errors > 0, link.rate
         if isinstance(node, Switch):
-            own.rule, own.turns = node.ports[port[1] - 1].selection, node.ports[port[1] - 1].turns
+            own.rule, own.turns, own.quanta = node.ports[port[1] - 1][:3]
             if own.rule == "other":
                 own.rule, own.lacks = None, "the selection of the port"
+        elif node.by_deadline:
+            own.rule = "deadline"
         if link.half:
             own.rule, own.lacks, own.spaces = None, "a link that is half duplex", False
         for end in (node, other):
@@ -196,7 +203,10 @@ class Ways:
             self._pass_stack(station, token, False)
             self._pass_tasks(station, token, False)
             return {sender: token} if token.parent is not None else {}
-        self._emit((sender, 1), 0, token, under_way)
+        transmit = station.layer and station.layer.transmit
+        queue = min(_class_of(station.layer, token), len(transmit.limits) - 1) if (
+            transmit and transmit.rule != "arrival") else 0
+        self._emit((sender, 1), queue, token, under_way)
         while under_way:
             (name, port), token = under_way.pop()
             node, links = self.plant.nodes[name], links - 1
@@ -237,10 +247,11 @@ class Ways:
         own = {"datagram": costs[:1], "acknowledgement": costs[2:], "file": costs[1:], "message": costs}[token.kind]
         bounds = [_bounds(own, size) for size in token.sizes]
         constant = own[0].more if all(cost == own[0] for cost in own) else 0
-        queue = 0
-        if station.layer is not None and station.layer.instances is not None:
-            own_class = station.layer.queue_of_pcp[token.pcp] if token.is_tagged else station.layer.untagged
-            queue = min(own_class, station.layer.instances - 1)
+        queue, layer = 0, station.layer
+        if layer is not None and layer.instances is not None:
+            queue = min(_class_of(layer, token), len(layer.instances) - 1)
+        if layer is not None and layer.receive is not None:
+            queue = 2 * min(_class_of(layer, token), len(layer.receive.limits) - 1) + (not is_outbound)
         token.is_tagged = token.is_tagged and is_outbound
         self._visit(token, name, queue, *bounds, not is_outbound)
         if self.way == "reply" or (self.is_own and not is_outbound):
@@ -357,6 +368,11 @@ class Ways:
             frame.is_tagged = False
         return frame
 
+    def _due(self, name):
+        """Returns how long after it came to a port a packet of the flow is due there."""
+        due = self.plant.flows[self.flow].due
+        return None if due is None else due.at.get((name[1], name[2]), due.elsewhere)
+
     # What is recorded.
 
     def _visit(self, token, name, queue, small, large, is_inbound=False):
@@ -373,7 +389,9 @@ class Ways:
         if token.spacing:
             visit.spacing = min(token.spacing)
         visit.number, visit.limit = len(self.visits), token.limit
-        visit.late, token.late = token.late, 0
+        visit.late, token.late, visit.due = token.late, 0, self._due(name) if name[0] == "port" else None
+        if server.rule == "deadline":
+            visit.queue = int(visit.due is not None)
         if token.limit is not None:
             token.limit = token.limit._replace(begins=False, delay=0)
         self.visits.append(visit)
@@ -415,6 +433,11 @@ class Ways:
             while at is not None and not self.visits[at].leads_on:
                 self.visits[at].leads_on = True
                 at = self.visits[at].parent
+
+
+def _class_of(layer, token):
+    """Returns the class of a packet in a station: by its tag, or that of packets without one."""
+    return layer.queue_of_pcp[token.pcp] if token.is_tagged else layer.untagged
 
 
 def _bounds(costs, size):

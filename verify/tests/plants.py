@@ -25,13 +25,13 @@ def stack(send=None, receive=None, processors=1):
 
 def station(name, **more):
     own = {"name": name, "kind": "station", "beyond": [], "stack": None, "interface": None,
-           "stack_queue": 1000, "driver_queue": 1_000_000, "tasks": None, "layer": None}
+           "stack_queue": 1000, "driver_queue": 1_000_000, "tasks": None, "layer": None, "by_deadline": False}
     return {**own, **more}
 
 
 def port(**more):
     vlan = {"kind": "transparent", "members": None, "native": None}
-    own = {"selection": "arrival", "turns": None, "vlan": vlan, "default_pcp": 0, "buffer": 1 << 20, "thresholds": None}
+    own = {"selection": "arrival", "turns": None, "quanta": None, "vlan": vlan, "default_pcp": 0, "buffer": 1 << 20, "thresholds": None}
     return {**own, **more}
 
 
@@ -56,7 +56,7 @@ def flow(name, talker, *to, payload=60, traffic=None, ways=None, **more):
     own = {"name": name, "talker": talker, "multicast": False, "over": "udp", "payload": payload,
            "tag": None, "traffic": traffic or periodic(MS), "gap": None, "reply": None,
            "ways": [{"to": one, "out": [], "back": None, "configured": False} for one in to],
-           "deadline": None}
+           "due": None, "deadline": None}
     return {**own, **more}
 
 

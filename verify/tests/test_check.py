@@ -570,8 +570,10 @@ class Memory(unittest.TestCase):
         self.assertEqual(self.listed(scenario, delays), [])
         scenario["nodes"][0]["stack_queue"] = 1
         self.assertEqual(self.listed(scenario, delays), ["stack a"])
-        scenario["nodes"][0]["layer"] = {"queue_of_pcp": [0] * 8, "untagged": 0, "instances": None}
-        self.assertEqual(self.listed(scenario, delays), ["the queues of a"])
+        scenario["nodes"][0]["layer"] = {"queue_of_pcp": [0] * 8, "untagged": 0, "instances": None, "receive": None, "transmit": None}
+        self.assertEqual(self.listed(scenario, delays), ["the stack of a"])
+        scenario["nodes"][0]["stack_queue"] = 2
+        self.assertEqual(self.listed(scenario, delays), [])
 
     def test_tasks_and_gaps(self):
         tasks = {"message": US, "message_more": 0, "segment": 0, "segment_more": 0, "messages_first": False}

@@ -116,7 +116,7 @@ class Limits(unittest.TestCase):
 
     def plant(self):
         tasks = {"message": 0, "message_more": 0, "segment": 0, "segment_more": 0, "messages_first": False}
-        layer = {"queue_of_pcp": [0] * 8, "untagged": 0, "instances": None}
+        layer = {"queue_of_pcp": [0] * 8, "untagged": 0, "instances": None, "receive": None, "transmit": None}
         inside = {"a": {"stack": stack(cost()), "tasks": tasks, "layer": layer,
                         "interface": {"base": 0, "octet": 0, "more": 0}}}
         flows = [flow("f", "a", "z", tag={"pcp": 0, "vid": 0}, reply={"payload": 1, "after": 5, "longest": 5}),
@@ -161,7 +161,7 @@ class Limits(unittest.TestCase):
             self.check(a + own, [0], [-1, None])
         self.check(a + "layer/queue_of_pcp", [[7] * 8], [[0] * 7, [0] * 9, [8] * 8, [-1] * 8])
         self.check(a + "layer/untagged", [0, 7], [-1, 8])
-        self.check(a + "layer/instances", [None, 1, 8], [0, 9])
+        self.check(a + "layer/instances", [None, [0], [1] * 8], [[], [1] * 9, 2])
         self.check(a + "beyond", [[], ["stack: x"]], [[1]])
         for own in ("stack", "interface", "tasks", "layer"):
             self.check(a + own, [None], [0])
@@ -181,7 +181,7 @@ class Limits(unittest.TestCase):
         self.check(one + "turns", [None], [[1] * 8])
         self.assertIsNone(self.said((one + "selection", "frames"), (one + "turns", [1] * 8)))
         self.assertIsNone(self.said((one + "selection", "octets"), (one + "turns", [0] * 8)))
-        self.assertIn("`turns` belong to the selections frames and octets", self.said((one + "turns", [1] * 8)))
+        self.assertIn("`turns` belong to the selections frames, octets and credit", self.said((one + "turns", [1] * 8)))
         self.assertIsNotNone(self.said((one + "selection", "octets"), (one + "turns", [1] * 7)))
         self.check(one + "vlan/kind", ["access", "trunk"], ["native"])
         self.check(one + "vlan/native", [None, 0, 4094], [-1, 4095])

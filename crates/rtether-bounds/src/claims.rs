@@ -89,6 +89,8 @@ pub enum Choice {
     Gap,
     /// By credits, which a queue gets at its idle slope.
     Credit,
+    /// What is due first.
+    Deadline,
     /// Receive queues, the highest class first.
     Highest,
     /// Receive queues whose heads are promoted.
@@ -289,7 +291,8 @@ fn choice(server: &Server) -> Option<Choice> {
         Discipline::RoundRobin(_) => Some(Choice::Frames),
         Discipline::Deficit(_) => Some(Choice::Octets),
         Discipline::Preemptive => Some(Choice::Preemption),
-        Discipline::Credit(credit) => (!credit.takes_turns()).then_some(Choice::Credit),
+        Discipline::Credit(_) => Some(Choice::Credit),
+        Discipline::Deadline => Some(Choice::Deadline),
         Discipline::Receive(queues) => Some(match queues.selection {
             ReceiveSelection::HighestFirst => Choice::Highest,
             ReceiveSelection::Promoting { .. } => Choice::Promoting,
@@ -302,6 +305,6 @@ fn choice(server: &Server) -> Option<Choice> {
             TransmitStrategy::Rings { .. } => Some(Choice::Rings),
             TransmitStrategy::Selection(_) => None,
         },
-        Discipline::Deadline | Discipline::Access(_) | Discipline::Smoother(_) => None,
+        Discipline::Access(_) | Discipline::Smoother(_) => None,
     }
 }

@@ -94,11 +94,6 @@ impl Credit {
         self.slopes[usize::from(queue)].saturating_mul(port.curve.octet.into())
     }
 
-    /// Returns whether the lowest queues take turns.
-    pub(crate) const fn takes_turns(self) -> bool {
-        self.turns > 0
-    }
-
     /// Returns whether a queue has an idle slope.
     pub(crate) fn is_shaped(self, queue: u8) -> bool {
         self.slopes[usize::from(queue)] > 0

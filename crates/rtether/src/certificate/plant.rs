@@ -11,8 +11,10 @@ use rtether_model::endnode::{
 use rtether_model::flow::{Bulk, Delivery, Flow, Traffic};
 use rtether_model::network::{
     AddressTable, Cost, EndStation, ForwardingMode, Jitter, Link, MulticastForwarding, Network,
-    NodeId, NodeKind, Pcp, PortId, PortVlan, Selection, Servers, Stack, Switch, TagHandling,
+    NodeId, NodeKind, Pcp, PortId, PortPlan, PortVlan, Selection, Servers, Stack, Switch,
+    TagHandling,
 };
+use rtether_model::partition::LocalDeadlines;
 use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::route::{Hop, Routing};
 use rtether_model::unknown::{CostName, more, stated};
@@ -71,6 +73,8 @@ struct StationJson<'a> {
     tasks: Option<TasksJson>,
     /// Classes of packets; `null` if it has none.
     layer: Option<LayerJson>,
+    /// Whether its port sends the frame that is due first.
+    by_deadline: bool,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -208,12 +212,13 @@ struct RouterJson {
 
 #[derive(Serialize, JsonSchema)]
 struct PortJson {
-    /// `arrival`, `priority`, `frames` or `octets` in turn, `credit`, or `other`, for which the format has
-    /// no rule.
+    /// `arrival`, `priority`, `frames` or `octets` in turn, `credit`, or `deadline`.
     selection: &'static str,
     /// Frames or octets of each queue in its turn; a queue with zero frames goes before all turns. With
     /// `credit`, idle slopes in bit/s; zero without a shaper.
     turns: Option<[u64; 8]>,
+    /// With `credit`, octets of each queue in its turn, if the lowest queues take turns.
+    quanta: Option<[u64; 8]>,
     /// Its VLANs.
     vlan: VlanJson,
     /// Priority of untagged frames that arrive.
@@ -276,8 +281,26 @@ struct FlowJson<'a> {
     reply: Option<ReplyJson>,
     /// The way to each listener, in the order in which the talker sends to them.
     ways: Vec<WayJson<'a>>,
+    /// How long after it came to a port its packet is due there, where that decides; `null` without.
+    due: Option<DueJson<'a>>,
     /// Longest permitted latency.
     deadline: Option<i64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct DueJson<'a> {
+    /// At ports that are not listed.
+    elsewhere: i64,
+    /// At the ports of its ways.
+    at: Vec<DueAtJson<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct DueAtJson<'a> {
+    /// The port.
+    port: EndJson<'a>,
+    /// How long after it came.
+    within: i64,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -367,7 +390,14 @@ pub(super) fn of<'a>(
         return Err(Beyond(what.to_owned()));
     }
     let routing = Routing::new(network);
-    let all = flows.iter().map(|flow| flow_of(network, &routing, flow));
+    let due = network.selects_by_deadline().then(|| LocalDeadlines::new(network, flows, &routing));
+    let all = flows.iter().enumerate().map(|(number, flow)| {
+        let json = flow_of(network, &routing, flow)?;
+        Ok(FlowJson {
+            due: due.as_ref().and_then(|due| due_of(network, due, number, &json)),
+            ..json
+        })
+    });
     Ok(PlantJson {
         name,
         nodes: network.nodes.iter().filter_map(|node| node_of(&node.name, &node.kind)).collect(),
@@ -450,6 +480,7 @@ fn station_of<'a>(name: &'a str, station: &'a EndStation) -> StationJson<'a> {
             messages_first: tasks.messages_first,
         }),
         layer: station.layer.as_deref().map(layer_of),
+        by_deadline: station.by_deadline,
     }
 }
 
@@ -521,7 +552,7 @@ fn beyond_of(station: &EndStation) -> Vec<&'static str> {
         (layer.is_some_and(|layer| layer.smoother.is_some()), "port: a smoother"),
         (sorts && by_headers, "port: classes by header rules"),
         (selects, "port: a selection above the ring"),
-        (station.by_deadline, "port: earliest deadline first"),
+        (station.by_deadline && layer.is_some(), "port: classes and deadlines"),
     ];
     facts.into_iter().filter(|(is_so, _)| *is_so).map(|(_, what)| what).collect()
 }
@@ -620,10 +651,11 @@ fn port_of(switch: &Switch, port: u16) -> PortJson {
             ("trunk", members, native.map(rtether_model::network::Vid::get))
         }
     };
-    let (selection, turns) = selection_of(switch, port);
+    let (selection, turns, quanta) = selection_of(switch, port);
     PortJson {
         selection,
         turns,
+        quanta,
         vlan: VlanJson { kind, members, native },
         default_pcp: own.default_pcp.get(),
         buffer: switch.buffer.per_port.get(),
@@ -631,20 +663,27 @@ fn port_of(switch: &Switch, port: u16) -> PortJson {
     }
 }
 
-fn selection_of(switch: &Switch, port: u16) -> (&'static str, Option<[u64; 8]>) {
+type Turns = Option<[u64; 8]>;
+
+fn selection_of(switch: &Switch, port: u16) -> (&'static str, Turns, Turns) {
     match switch.selection_at(port) {
-        Selection::Fcfs => ("arrival", None),
-        Selection::StrictPriority => ("priority", None),
-        Selection::Wrr { weights } => ("frames", Some(weights.map(u64::from))),
+        Selection::Fcfs => ("arrival", None, None),
+        Selection::StrictPriority => ("priority", None, None),
+        Selection::Wrr { weights } => ("frames", Some(weights.map(u64::from)), None),
         Selection::StrictWrr { mut weights } => {
             weights[usize::from(switch.queues.count() - 1)] = 0;
-            ("frames", Some(weights.map(u64::from)))
+            ("frames", Some(weights.map(u64::from)), None)
         }
-        Selection::Drr { quanta } => ("octets", Some(quanta.map(u64::from))),
+        Selection::Drr { quanta } => ("octets", Some(quanta.map(u64::from)), None),
         Selection::Cbs { idle_slopes } => {
-            ("credit", Some(idle_slopes.map(rtether_model::quantity::BitRate::as_bps)))
+            ("credit", Some(idle_slopes.map(rtether_model::quantity::BitRate::as_bps)), None)
         }
-        Selection::CbsDrr { .. } | Selection::EarliestDeadline => ("other", None),
+        Selection::CbsDrr { .. } => {
+            let plan = PortPlan::new(switch.selection_at(port), switch.queues.count());
+            let slopes = plan.idle_slopes().map(rtether_model::quantity::BitRate::as_bps);
+            ("credit", Some(slopes), Some(plan.quanta().map(u64::from)))
+        }
+        Selection::EarliestDeadline => ("deadline", None, None),
     }
 }
 
@@ -680,8 +719,31 @@ fn flow_of<'a>(
             longest: reply.longest().as_ps(),
         }),
         ways: ways.collect::<Result<_, _>>()?,
+        due: None,
         deadline: flow.deadline.map(Duration::as_ps),
     })
+}
+
+/// Returns when packets of a flow are due at ports; `None` for one without a deadline.
+fn due_of<'a>(
+    network: &'a Network,
+    due: &LocalDeadlines,
+    number: usize,
+    flow: &FlowJson<'a>,
+) -> Option<DueJson<'a>> {
+    // No way has a port that no node has.
+    let nowhere = PortId { node: NodeId(u32::MAX), port: 0 };
+    let elsewhere = due.at(number, nowhere)?.as_ps();
+    let ways = flow.ways.iter().flat_map(|way| way.out.iter().chain(way.back.iter().flatten()));
+    let mut at = Vec::new();
+    for own in ways {
+        let port = PortId { node: network.find(own.0)?, port: u16::try_from(own.1 - 1).ok()? };
+        let within = due.at(number, port)?.as_ps();
+        if within != elsewhere {
+            at.push(DueAtJson { port: EndJson(own.0, own.1), within });
+        }
+    }
+    Some(DueJson { elsewhere, at })
 }
 
 fn over(encapsulation: Encapsulation) -> Result<&'static str, Beyond> {

@@ -60,7 +60,7 @@ struct VisitJson<'a> {
     /// `burst * (floor((t + jitter) / period) + 1)`; `null` if only the place before limits them.
     arrivals: Option<ArrivalsJson>,
     /// The rule by which the place chooses: `arrival`, `priority`, `preemption`, `frames`, `octets`,
-    /// `gap`, `credit`, `highest`, `promoting`, `flag`, `moderate`, `strict` or `rings`.
+    /// `gap`, `credit`, `deadline`, `highest`, `promoting`, `flag`, `moderate`, `strict` or `rings`.
     rule: Option<&'static str>,
     /// Longest time from an arrival to the beginning of its service.
     delay: Option<i64>,
@@ -169,6 +169,7 @@ fn visit<'a>(network: &'a Network, claim: &VisitClaim, flow: &'a str) -> VisitJs
             Choice::Octets => "octets",
             Choice::Gap => "gap",
             Choice::Credit => "credit",
+            Choice::Deadline => "deadline",
             Choice::Highest => "highest",
             Choice::Promoting => "promoting",
             Choice::Flag => "flag",

@@ -24,6 +24,9 @@ use crate::words::Conclusion;
 pub(crate) use output::TightnessJson;
 pub use output::page;
 
+/// Most that lies between the ends of an interval which counts as closed.
+const EXACT: Duration = Duration::from_ns(1);
+
 /// How tight the bounds of a scenario are.
 #[derive(Clone, Debug)]
 pub struct Tightness<'a> {
@@ -75,9 +78,10 @@ impl Interval {
         (proved > Duration::ZERO).then(|| found.as_ns_f64() / proved.as_ns_f64())
     }
 
-    /// Returns whether the worst case is known to the picosecond.
+    /// Returns whether the longest delay is known to the nanosecond. A bound counts packets that come at
+    /// the very same time ahead of each other, in whichever order a plant takes them.
     pub fn is_closed(&self) -> bool {
-        self.found.is_some() && self.found == self.proved
+        self.found.zip(self.proved).is_some_and(|(found, proved)| proved - found <= EXACT)
     }
 
     /// Returns whether a packet took longer than is proved without a condition: a defect of rtether.

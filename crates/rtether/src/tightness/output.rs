@@ -32,7 +32,7 @@ pub(crate) struct TightnessJson<'a> {
     seed: u64,
     /// Whether a signal ended it early.
     partial: bool,
-    /// Streams of which the largest delay that was found is the least that is proved.
+    /// Streams of which the largest delay that was found is the least that is proved, to a nanosecond.
     closed: usize,
     /// Middle and least quotient of found and proved; `null` without any.
     ratio: Option<RatiosJson>,
@@ -127,7 +127,7 @@ impl Tightness<'_> {
         };
         let ratios = self.ratios().map_or_else(String::new, |own| {
             format!(
-                " Of what is proved, {} was found in the median and {} at least; {} exactly.",
+                " Of what is proved, {} was found in the median and {} at least, {} to the nanosecond.",
                 percent(own.median),
                 percent(own.least),
                 plural(self.closed(), "stream")
@@ -147,7 +147,7 @@ impl Tightness<'_> {
 
     fn why(&self, own: &Interval) -> String {
         let gap = own.gap.as_ref().map(|gap| self.gap_words(gap));
-        let closed = own.is_closed().then(|| "none: it is exact".to_owned());
+        let closed = own.is_closed().then(|| "none, to a nanosecond".to_owned());
         gap.or(closed).or_else(|| own.lack.clone()).unwrap_or_default()
     }
 
