@@ -8,6 +8,7 @@ import argparse
 import ast
 import collections
 import csv
+import gc
 import importlib.abc
 import importlib.util
 import json
@@ -27,7 +28,7 @@ ROOT = TESTS.parent / "rtether_verify"
 EXCLUDED = TESTS / "equivalent.csv"
 #: Seconds of processor time for one test, those of a clock for all, and octets of memory, after which a mutant
 #: hangs.
-CPU, WALL, MEMORY = 2, 300, 2 << 30
+CPU, WALL, MEMORY = 1, 300, 2 << 30
 #: Calls of a function whose lines are followed.
 TRACED = 100
 
@@ -166,31 +167,25 @@ class Loader(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 def put(mutant, tree, known):
     """Puts a mutant in the place of its function, or of its module; returns the tests."""
-    tree = Replaced(mutant.node, mutant.other).visit(tree)
-    code = compile(ast.fix_missing_locations(tree), str(ROOT / mutant.file), "exec")
     name = f"rtether_verify.{mutant.file[:-3]}"
     if mutant.owner is not None:
+        # The function alone, which is much less to compile.
         kind, own = mutant.owner
+        code = compiled(mutant, ast.Module([own], []))
         holder = sys.modules[name] if kind is None else getattr(sys.modules[name], kind)
-        function = getattr(holder, own.name)
-        function.__code__ = inside(code, mutant.function()[1], own.name)
+        getattr(holder, own.name).__code__ = next(
+            each for each in code.co_consts if isinstance(each, types.CodeType) and each.co_name == own.name)
         return known
     for other in list(sys.modules):
         if other.startswith(("rtether_verify", "plants", "test_")):
             del sys.modules[other]
-    sys.meta_path.insert(0, Loader(name, code))
+    sys.meta_path.insert(0, Loader(name, compiled(mutant, tree)))
     return tests()
 
 
-def inside(code, line, name):
-    """Returns the code of a function in that of a module."""
-    left = [code]
-    while left:
-        own = left.pop()
-        if (own.co_firstlineno, own.co_name) == (line, name):
-            return own
-        left += [each for each in own.co_consts if isinstance(each, types.CodeType)]
-    raise LookupError(name)
+def compiled(mutant, tree):
+    tree = Replaced(mutant.node, mutant.other).visit(tree)
+    return compile(ast.fix_missing_locations(tree), str(ROOT / mutant.file), "exec")
 
 
 def tests():
@@ -208,7 +203,7 @@ def tests():
 def fails(test):
     result = unittest.TestResult()
     # What takes longer ends by the signal.
-    signal.setitimer(signal.ITIMER_PROF, CPU * (10 if sys.gettrace() else 1))
+    signal.setitimer(signal.ITIMER_PROF, CPU * (20 if sys.gettrace() else 1))
     test.run(result)
     signal.setitimer(signal.ITIMER_PROF, 0)
     return not result.wasSuccessful()
@@ -281,49 +276,70 @@ def coverage(known):
     return {name: tuple({tuple(own) for own in part} for part in found[name][1:]) for name in order}
 
 
-def start(mutant, tree, covered, known):
-    """Starts the tests of a mutant; returns None if no test executes it."""
-    names = list(covered)
-    if mutant.owner is not None:
-        lines = {(mutant.file, line) for line in mutant.statement}
-        # Tests that execute the line for certain are the most likely to fail.
-        names = [name for name in names if lines & covered[name][1]] + [
-            name for name in names if not lines & covered[name][1] and mutant.function() in covered[name][0]]
-    if not names:
-        return None
+class Runs:
+    """Runs the tests of mutants, first those that killed others like them."""
 
-    def work():
-        now = put(mutant, tree, known)
-        return next((name for name in names if name not in now or fails(now[name])), None)
+    def __init__(self, trees, known):
+        self.trees, self.known, self.covered = trees, known, coverage(known)
+        self.killers = collections.defaultdict(collections.Counter)
 
-    return in_child(work)
+    def names(self, mutant):
+        """Returns the tests that may execute a mutant, the most likely to fail first."""
+        names = list(self.covered)
+        if mutant.owner is not None:
+            lines = {(mutant.file, line) for line in mutant.statement}
+            names = [name for name in names if lines & self.covered[name][1]] + [
+                name for name in names
+                if not lines & self.covered[name][1] and mutant.function() in self.covered[name][0]]
+        near, far = (self.killers[own] for own in self.likes(mutant))
+        return sorted(names, key=lambda name: (-near[name], -far[name]))
 
+    @staticmethod
+    def likes(mutant):
+        return mutant.function() if mutant.owner is not None else None, mutant.file
 
-def run(chosen, trees, covered, known, jobs):
-    """Returns by mutant which test killed it, or None."""
-    killed, running, left = {}, {}, list(enumerate(chosen))[::-1]
-    while left or running:
-        while left and len(running) < jobs:
-            at, mutant = left.pop()
-            begun = start(mutant, trees[mutant.file], covered, known)
-            if begun is None:
-                killed[at] = None
-            else:
-                running[begun[1]] = (at, begun[0], time.monotonic())
-            if at % 50 == 0:
-                print(f"{at} of {len(chosen)} mutants, {sum(own is None for own in killed.values())} survive",
-                      file=sys.stderr)
-        ready = select.select(list(running), [], [], 1)[0] if running else []
-        late = [own for own, (_, _, since) in running.items() if time.monotonic() - since > WALL]
-        for reader in set(ready) | set(late):
-            at, child, _ = running.pop(reader)
-            if reader in late:
-                os.kill(child, signal.SIGKILL)
-            with os.fdopen(reader, "rb") as out:
-                data = out.read()
-            os.waitpid(child, 0)
-            killed[at] = json.loads(data) if data else "the clock"
-    return [killed[at] for at in range(len(chosen))]
+    def start(self, mutant):
+        """Starts the tests of a mutant; returns None if no test executes it."""
+        names = self.names(mutant)
+
+        def work():
+            now = put(mutant, self.trees[mutant.file], self.known)
+            return next((name for name in names if name not in now or fails(now[name])), None)
+
+        return in_child(work) if names else None
+
+    def end(self, mutant, reader, child, is_late):
+        """Returns which test killed a mutant, or None."""
+        if is_late:
+            os.kill(child, signal.SIGKILL)
+        with os.fdopen(reader, "rb") as out:
+            data = out.read()
+        os.waitpid(child, 0)
+        killer = json.loads(data) if data else "the clock"
+        for own in self.likes(mutant):
+            self.killers[own][killer] += 1
+        return killer
+
+    def all(self, chosen, jobs):
+        """Returns which test killed each mutant, or None."""
+        killed, running, left = {}, {}, list(enumerate(chosen))[::-1]
+        while left or running:
+            while left and len(running) < jobs:
+                at, mutant = left.pop()
+                begun = self.start(mutant)
+                if begun is None:
+                    killed[at] = None
+                else:
+                    running[begun[1]] = (at, begun[0], time.monotonic())
+                if at % 50 == 0:
+                    print(f"{at} of {len(chosen)} mutants, {sum(own is None for own in killed.values())} survive",
+                          file=sys.stderr)
+            ready = select.select(list(running), [], [], 1)[0] if running else []
+            late = {own for own, (_, _, since) in running.items() if time.monotonic() - since > WALL} - set(ready)
+            for reader in [*ready, *late]:
+                at, child, _ = running.pop(reader)
+                killed[at] = self.end(chosen[at], reader, child, reader in late)
+        return [killed[at] for at in range(len(chosen))]
 
 
 def excluded(known):
@@ -375,7 +391,9 @@ def main():
         return 0
     sys.path[:0] = [str(TESTS), str(ROOT.parent)]
     all_tests = tests()
-    killed = run(chosen, trees, coverage(all_tests), all_tests, given.jobs)
+    # What children share is not copied to count references.
+    gc.freeze()
+    killed = Runs(trees, all_tests).all(chosen, given.jobs)
     survived = [own for own, by in zip(chosen, killed) if by is None]
     for own in survived:
         print(f"survived: {own.file}:{own.line}: {own.change}", file=sys.stderr)

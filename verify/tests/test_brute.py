@@ -14,7 +14,7 @@ from rtether_verify import rules
 from rtether_verify.curves import ONE, Load
 
 #: Random queues for each rule.
-ROUNDS = 1000 if "RTETHER_NIGHTLY" in os.environ else 25
+ROUNDS = 1000 if "RTETHER_NIGHTLY" in os.environ else 18
 
 
 def groups(loads):
@@ -117,9 +117,9 @@ def case(dice, queues):
 
 
 class Formulas(unittest.TestCase):
-    def cases(self, seed, queues):
+    def cases(self, seed, queues, rounds=ROUNDS):
         dice = random.Random(seed)
-        for at in range(ROUNDS):
+        for at in range(rounds):
             # Short first looks, so that most have to look again.
             with mock.patch.object(rules, "FIRST", dice.choice((1, 30, 100, 1000))):
                 loads = case(dice, queues)
@@ -198,7 +198,7 @@ class Formulas(unittest.TestCase):
                 self.assertEqual(rules.frames_in_turn(queue, loads, server), wanted, name)
 
     def test_turns_of_octets(self):
-        for name, dice, loads in self.cases(7, 3):
+        for name, dice, loads in self.cases(7, 3, ROUNDS // 3):
             octet, turns = dice.choice((1, 3)), [dice.randrange(1, 9) for _ in range(3)]
             for load in loads:
                 # Frames take 20 octets besides their own.
