@@ -165,22 +165,21 @@ class Busy:
         """Returns the longest wait of packets with each of these services, or None; less than that if none
         waits longer than is enough."""
         tails = self.tails()
-        if tails is None or curves.is_overload(tails):
+        # Below others, a server that is full is never done.
+        if tails is None or sum(end[1] for end in tails) >= ONE:
             return None
         self.look()
-        while True:
-            count = self.steps()
-            if count is not None:
-                return {cost: self.longest(count, cost, most) for cost, most in enough.items()}
-            is_full = sum(end[1] for end in tails) >= ONE
-            limit = STEPS_FULL if is_full else STEPS_MAX
-            if curves.count(self.all, 4 * self.horizon) > limit or self.horizon > self.most:
-                break
+        while (count := self.steps()) is None:
+            if curves.count(self.all, 4 * self.horizon) > STEPS_MAX or self.horizon > self.most:
+                return self.coarse(tails, enough)
             self.horizon *= 4
             self.look()
+        return {cost: self.longest(count, cost, most) for cost, most in enough.items()}
+
+    def coarse(self, tails, enough):
+        """Returns the same where the busy period does not end before the horizon: beyond it, straight lines
+        take the place of stairs."""
         (burst, rate), (above, rising) = tails
-        if is_full:
-            return None
         count, found = self.known(min(enough)), {}
         for cost, most in enough.items():
             since = self.times[count]

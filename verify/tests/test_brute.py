@@ -141,6 +141,13 @@ class Formulas(unittest.TestCase):
             if own:
                 wanted = [longest(base, own, high, load.own) for load in own]
                 self.assertEqual(rules.by_rate(base, own, high), wanted, name)
+                # What is enough need not be found, but nothing above it is missed.
+                for load in own:
+                    load.set(enough=dice.choice((0, *wanted)))
+                for load, found, most in zip(own, rules.by_rate(base, own, high), wanted):
+                    enough = min(other.enough for other in own if other.own == load.own)
+                    self.assertLessEqual(found, most, name)
+                    self.assertTrue(found == most or most <= enough, name)
 
     def test_priorities(self):
         for name, _, loads in self.cases(3, 3):
@@ -181,30 +188,39 @@ class Formulas(unittest.TestCase):
 
     def test_turns_of_frames(self):
         for name, dice, loads in self.cases(6, 3):
-            turns = [dice.randrange(1, 4) for _ in range(3)]
+            # A queue without turns goes before all others.
+            turns = [dice.randrange(1, 4), dice.randrange(1, 4), dice.randrange(3)]
             server = mock.Mock(turns=turns)
             for queue in {load.queue for load in loads}:
                 own = [load for load in loads if load.queue == queue]
                 others = [load for load in loads if load.queue != queue]
-                costs = {}
+                costs, first = {}, [load for load in others if not turns[load.queue]]
+                if not turns[queue]:
+                    base = max([load.cost for load in others] + [0])
+                    wanted = [longest(base, own, [], load.own) for load in own]
+                    self.assertEqual(rules.frames_in_turn(queue, loads, server), wanted, name)
+                    continue
                 for load in others:
+                    if load in first:
+                        continue
                     costs[load.queue] = max(costs.get(load.queue, 0), load.cost)
                 all_turns = sum(turns[other] * cost for other, cost in costs.items())
                 more = -(-all_turns // turns[queue])
                 base = max([*costs.values(), 0]) + all_turns - all_turns // turns[queue]
-                if 0.9 < rate([heavier(load, more) for load in own], []) <= 1:
+                if 0.9 < rate([heavier(load, more) for load in own], first) <= 1:
                     continue
-                wanted = in_turn(own, others, base, [more] * len(own))
+                wanted = in_turn(own, others, base, [more] * len(own), first)
                 self.assertEqual(rules.frames_in_turn(queue, loads, server), wanted, name)
 
     def test_turns_of_octets(self):
         for name, dice, loads in self.cases(7, 3, ROUNDS // 3):
-            octet, turns = dice.choice((1, 3)), [dice.randrange(1, 9) for _ in range(3)]
+            octet, given = dice.choice((1, 3)), [dice.randrange(9) for _ in range(3)]
+            turns = [max(own, 1) for own in given]
             for load in loads:
                 # Frames take 20 octets besides their own.
                 load.set(cost=load.cost + 20, own=max(load.own, 1) + 20)
                 load.set(cost=load.cost * octet, own=load.own * octet, period=load.period * 6)
-            server = mock.Mock(turns=turns, octet=octet)
+            server = mock.Mock(turns=given, octet=octet)
             for queue in {load.queue for load in loads}:
                 own = [load for load in loads if load.queue == queue]
                 others = [load for load in loads if load.queue != queue]
@@ -247,10 +263,10 @@ def heavier(load, extra):
     return load.but(cost=load.cost + extra, ratio=ratio)
 
 
-def in_turn(own, others, base, more):
-    """The lesser of the waits until all others are empty, and with a share of the server."""
+def in_turn(own, others, base, more, first=()):
+    """The lesser of the waits until all others are empty, and with a share of what is left by the first."""
     heavy = [heavier(load, extra) for load, extra in zip(own, more)]
-    return [least(longest(0, own, others, load.own), longest(base, heavy, [], load.own)) for load in own]
+    return [least(longest(0, own, others, load.own), longest(base, heavy, list(first), load.own)) for load in own]
 
 
 def releases(load, until):

@@ -156,6 +156,108 @@ class Bounded(unittest.TestCase):
                 rules.priority(0, loads)
 
 
+class Coarse(unittest.TestCase):
+    """Where a look would take too many steps, a straight line takes the place of stairs: never less."""
+
+    def limited(self, **more):
+        return mock.patch.multiple(rules, FIRST=1, **more)
+
+    def test_in_order_of_arrival(self):
+        # 10 every 11, 5 early: 10 at once, 20 at 6, so that 14 are there; the line has 10 + 5 * 10 / 11.
+        loads = [Load(0, 10, (11, 1, 5))]
+        with self.limited(STEPS_MAX=1):
+            self.assertEqual(rules.most_work(loads), 15)
+        with self.limited():
+            self.assertEqual(rules.most_work(loads), 14)
+        # Found at once: 11 packets. Within 80, less than the 110 have gone.
+        loads = [Load(0, 10, (11, 1, 110))]
+        with self.limited(STEPS_MAX=20):
+            self.assertEqual(rules.most_work(loads), 110)
+        self.assertEqual(rules.most_work([]), 0)
+        self.assertIsNone(rules.most_work([Load(0, 10)]))
+
+    def test_a_server_that_is_full(self):
+        # Twice 5 in 10: 10 at once, and never less at each step.
+        both = [Load(at, 5, (10, 1, 0)) for at in range(2)]
+        self.assertEqual(rules.most_work(both), 10)
+        # Early by 5 they meet 10 later ones before the first are done, for ever.
+        early = [Load(at, 5, (10, 1, 5)) for at in range(2)]
+        self.assertIsNone(rules.most_work(early))
+        # One link at full rate: one packet, and the line never falls.
+        line = Load(0, 7, group="link", ratio=ONE, slack=3)
+        self.assertEqual(rules.most_work([line]), 7 + 3)
+        self.assertIsNone(rules.most_work([line, Load(1, 1, (10**15, 1, 0))]))
+        self.assertIsNone(rules.most_work([line.but(ratio=ONE + (1 << 17))]))
+
+    def test_below_others(self):
+        own, high = [Load(0, 10, (40, 1, 0))], [Load(1, 10, (40, 1, 0))]
+        with self.limited(STEPS_MAX=1):
+            # 10 of the higher one; lines of a quarter each: 10 / (1 - 1 / 4), and one.
+            self.assertEqual(rules.by_rate(0, own, high), [14])
+            # (5 - 10 + 10 + 10) / (3 / 4) and one.
+            self.assertEqual(rules.by_rate(5, own, high), [21])
+            # Less than nothing is none: 0 - 10 + 1 + 1 would be below zero.
+            self.assertEqual(rules.by_rate(0, [Load(0, 1, (40, 1, 0), own=10)], [Load(1, 1, (40, 1, 0))]), [0])
+        with self.limited():
+            self.assertEqual(rules.by_rate(0, own, high), [10])
+
+    def test_below_others_with_some_steps(self):
+        # Five steps are within 20: the first packet is known to wait for 15. Those from 20 on find
+        # -10 + 10 + 15 + 20 / 4 in front: 20 / (5 / 8) + 1 - 20 = 13.
+        own, high = [Load(0, 10, (40, 1, 0))], [Load(1, 15, (40, 1, 0))]
+        with self.limited(STEPS_MAX=5):
+            self.assertEqual(rules.by_rate(0, own, high), [15])
+            # Behind 40 not even the first is known: (40 - 10 + 10 + 15) / (5 / 8) and one.
+            self.assertEqual(rules.by_rate(40, own, high), [89])
+            # A second one comes at 1 and waits for 24; beyond 25 there may be
+            # -10 + 10 + 39 / 4 + 25 / 4 + 15 = 31: 49 + 1 - 25.
+            early = [Load(0, 10, (40, 1, 39))]
+            self.assertEqual(rules.by_rate(0, early, high), [25])
+        self.assertEqual(rules.by_rate(0, early, high), [24])
+
+    def test_full_below_others(self):
+        own, high = [Load(0, 10, (20, 1, 0))], [Load(1, 10, (20, 1, 0))]
+        # A higher packet comes at the end of each two.
+        self.assertIsNone(rules.by_rate(0, own, high))
+        self.assertEqual(rules.by_rate(0, own, [Load(1, 9, (20, 1, 0))]), [9])
+        self.assertIsNone(rules.by_rate(0, own, [Load(1, 11, (20, 1, 0))]))
+        self.assertIsNone(rules.by_rate(0, own, [Load(1, 1)]))
+        self.assertIsNone(rules.by_rate(0, [Load(0, 1)], high))
+        self.assertIsNone(rules.preemption(0, [Load(0, 1), *high]))
+
+    def test_many_rounds_towards_a_beginning(self):
+        # 100 in front, and 1 of each 2 higher: 101 + s // 2 <= s first at 201.
+        own, high = [Load(0, 10, (10**6, 1, 0))], [Load(1, 1, (2, 1, 0))]
+        for rounds in (0, 1, 4096):
+            with mock.patch.object(rules, "ROUNDS", rounds):
+                self.assertEqual(rules.by_rate(100, own, high), [201])
+
+    def test_many_costs(self):
+        # 1 to 20, and 5 of a higher class: each waits for all but itself.
+        own = [Load(at, at, (10**6, 1, 0)) for at in range(1, 21)]
+        high = [Load(0, 5, (10**6, 1, 0))]
+        self.assertEqual(rules.by_rate(0, own, high), [210 + 5 - at for at in range(1, 21)])
+        # Claims are of the packet with the least service of a class.
+        enough = [load.but(enough=214 - at) for at, load in enumerate(own)]
+        self.assertTrue(all(most <= load.enough for most, load in zip(rules.by_rate(0, enough, high), enough)))
+        self.assertEqual(rules.by_rate(0, [load.but(enough=load.enough - 2) for load in enough], high)[0], 214)
+
+    def test_rounds_towards_a_stay(self):
+        own = [Load(0, 10, under_way=2), Load(1, 3, (30, 1, 0))]
+        high = [Load(2, 4, (20, 1, 0))]
+        # 5 + 20 + 3 + 4 = 32, then 39 with a second of each, which is all. Else 32 / (1 - 0.1 - 0.2), and one.
+        for rounds, found in ((1, 46), (2, 46), (3, 39), (1024, 39)):
+            with mock.patch.object(rules, "ROUNDS_MAX", rounds):
+                self.assertEqual(rules.least_stay(5, own, high), found)
+        self.assertIsNone(rules.least_stay(5, own, [Load(2, 4)]))
+        self.assertIsNone(rules.least_stay(5, own, [Load(2, 20, (20, 1, 0))]))
+        # A line of their link, which grows by half.
+        line = {"group": "link", "ratio": ONE // 2, "slack": 0}
+        self.assertEqual(rules.least_stay(0, [Load(0, 10, under_way=9, **line)], []), 20)
+        with mock.patch.object(rules, "ROUNDS_MAX", 1):
+            self.assertEqual(rules.least_stay(0, [Load(0, 10, under_way=9, **line)], []), 90 // 1 + 1)
+
+
 class Turns(Rule):
     @staticmethod
     def waits(rule, turns, loads):
@@ -180,6 +282,12 @@ class Turns(Rule):
         self.assertEqual(waits([1, 2], [(80, 1), (80, 100)])[0], 3 * 100)
         # Two own frames in one turn: the second waits for the first too, and half a round more.
         self.assertEqual(waits([2, 2], [(80, 2), (80, 100)])[0], 100 + 100 + 200 - 100 + 2 * 100)
+        made = [Load(at, 10, (10**6, 1, 0), queue=at) for at in range(3)]
+        of = lambda queue, *turns: rules.frames_in_turn(queue, made, mock.Mock(turns=turns))
+        # Two such queues, or one that is not the highest, have no rule.
+        self.assertEqual([of(queue, 0, 1, 0) for queue in range(3)], [None] * 3)
+        self.assertIsNone(of(0, 0, 1, 1))
+        self.assertIsNotNone(of(1, 0, 1, 1))
         # A queue with the number zero goes first, behind one frame.
         self.assertEqual(waits([1, 1, 0], [(80, 100), (180, 100), (80, 1)])[2], 200)
 
