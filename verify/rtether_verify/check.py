@@ -187,8 +187,7 @@ class Checker:
         """Returns the curves that follow from the source or a limit, or from what is claimed at the visit
         before, and whether they rest on no claim."""
         source, limit, found = self.sources[visit.flow], visit.limit, []
-        waits = self.plant.flows[visit.flow].traffic.kind == "adaptive" and self.waits[visit.flow]
-        if source is not None and (visit.parent is None or (waits and visit.leads_on)):
+        if source is not None and (visit.parent is None or (self.waits[visit.flow] and visit.leads_on)):
             found.append((True, source._replace(burst=source.burst * visit.frames)))
         if limit is not None and limit.begins and (limit.by != "table" or self.waits[visit.flow]):
             found.append((True, Arrivals(
@@ -242,21 +241,15 @@ class Checker:
 
     def _follow(self, weak):
         """Returns the visits behind those whose claims fell: their arrivals are not certified any more."""
-        fallen, found = set(weak), []
-        for visit in self.ways.visits:
-            if visit.parent in fallen:
-                found.append(visit.number)
-                if self.lacks[visit.number] is None:
-                    self.lacks[visit.number] = self.lacks[visit.parent]
-                    fallen.add(visit.number)
-        return found
+        fallen = set(weak)
+        return [visit.number for visit in self.ways.visits
+                if visit.parent in fallen and visit.number not in self.free]
 
     def _load(self, visit):
         """Returns the arrivals of one visit."""
         claim, group = self.claims[visit.number], None
         parent = visit.parent
-        is_known = claim.arrivals is not None and (
-            parent is None or visit.number in self.free or self.lacks[parent] is None)
+        is_known = parent is None or visit.number in self.free or self.lacks[parent] is None
         if visit.ratio is not None:
             group = ("from", *self.ways.visits[parent].server)
         load = Load(
@@ -328,7 +321,7 @@ class Checker:
         if not is_one or server.rule not in ("arrival", "priority"):
             return 0
         same = [own for own in server.members if own.flow == visit.flow and own.parent is None
-                and own.queue == visit.queue and own.number > visit.number]
+                and own.number > visit.number]
         return sum(own.cost() for own in same)
 
     # What it comes to.
