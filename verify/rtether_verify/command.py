@@ -70,7 +70,7 @@ def report(result, out):
 def main(arguments=None):
     """Runs the command; returns the exit code."""
     parser = argparse.ArgumentParser(
-        prog="verify", description="Checks a certificate of bounds on delays over Ethernet.",
+        prog="rtether-verify", description="Checks a certificate of bounds on delays over Ethernet.",
         epilog="Exit codes: 0 all bounds certified, 1 a claim does not hold, 3 some bounds not "
                "certified, or only if nothing is dropped, 2 the file cannot be read.",
     )

@@ -18,7 +18,7 @@ def spacing(token, place, bounds, least):
     `least` is its service of the smallest packet."""
     services = (bounds[0][0], bounds[1][0])
     apart = min(services)
-    if not apart or apart < distance(token.limit):
+    if not apart or (token.limit is not None and apart < distance(token.limit)):
         return token.limit
     if not least:
         return Limit("spacing", apart, 1, 0, None, (1, 1), 1, 0, True)
@@ -27,8 +27,6 @@ def spacing(token, place, bounds, least):
 
 def distance(limit):
     """Returns how far apart the largest packets behind a limit are."""
-    if limit is None:
-        return 0
     return limit.step // limit.burst if limit.place is None else limit.services[1]
 
 

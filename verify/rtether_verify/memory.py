@@ -121,7 +121,7 @@ def by_queue(checker, server, port):
         return True
     for queue, most in enumerate(port.thresholds):
         own = [visit for visit in server.members if visit.queue == queue]
-        need = octets(checker, server, own) if own and server.rule in BY_QUEUE else 0 if not own else None
+        need = octets(checker, server, own) if own else 0
         if need is None or need > most:
             return False
     return True

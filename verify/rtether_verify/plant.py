@@ -121,7 +121,7 @@ def flow(node):
     # Messages over TCP are cut into segments.
     is_cut = own.traffic.kind in ("file", "messages")
     most = NUMBER_MAX if is_cut else frames.payload_max(own.over)
-    if max(own.payload, own.reply.payload if own.reply else 0) > most:
+    if own.payload > most or (own.reply is not None and own.reply.payload > most):
         node.fail(f"more than {most} octets do not fit a packet over {own.over}")
     if own.reply is not None and own.reply.longest < own.reply.after:
         node.fail("`longest` of the reply is below `after`")

@@ -92,6 +92,8 @@ class Read(unittest.TestCase):
             document["flows"][0]["visits"][0]["arrivals"][name] = 0
             self.assertRaises(Malformed, check, document)
         document = self.document()
+        document["flows"][0]["visits"][0]["arrivals"].update(period=1, burst=1)
+        self.assertEqual(whys(document)[0][2], "its arrivals")
         document["flows"][0]["visits"][0]["arrivals"]["jitter"] = -1
         self.assertRaises(Malformed, check, document)
 
@@ -245,6 +247,35 @@ class Falls(unittest.TestCase):
         self.assertEqual([own.bound for own in result.streams],
                          [None, document["streams"][1]["bound"], document["streams"][2]["bound"]])
 
+    def test_arrivals_that_rest_on_what_is_not_claimed(self):
+        # The link of `a` is as fast as that of `y`: without its claim it fills the port alone.
+        document = certificate(self.chain(a={"beyond": ["port: order"]}), {"port b:1": SMALL, "port sw:3": SMALL})
+        self.assertEqual([own.lacks for own in check(document).streams], ["order", "order", None])
+
+    def test_what_a_processor_keeps_apart_rests_on_no_claim(self):
+        # One packet every 100 us, whatever is claimed of the order at the stack.
+        inside = {"a": {"stack": stack(cost(100 * US)), "beyond": ["stack: pauses"]}}
+        flows = [flow("f", "a", "z", traffic=POISSON), flow("g", "b", "z")]
+        document = certificate(star("abz", flows, inside=inside), {"port sw:3": SMALL})
+        result = check(document)
+        self.assertEqual(result.failures, [])
+        self.assertEqual([own.lacks for own in result.streams], ["pauses", None])
+        document = certificate(star("abz", flows, inside=inside), {"port sw:3": SMALL - 1})
+        self.assertEqual([own[1] for own in whys(document)], ["port sw:3"] * 2)
+
+    def test_flows_of_one_processor_share_its_time(self):
+        # Each may come every 15 us, both together, too: 20.16 us of work, or 10.08.
+        inside = {"a": {"stack": stack(cost(15 * US))}}
+        flows = [flow("e", "a", "z", traffic=POISSON), flow("f", "a", "z", traffic=POISSON), flow("g", "b", "z")]
+        document = certificate(star("abz", flows, inside=inside), {"port sw:3": SMALL})
+        result = check(document)
+        self.assertEqual(result.failures, [])
+        self.assertEqual([own.lacks for own in result.streams], [FULL, FULL, None])
+        # What a source limits has its own limit: no packet fewer.
+        flows = [flow(name, "a", "z", traffic=periodic(MS)) for name in "ef"] + [flow("g", "b", "z")]
+        delays = {"stack a both": 15 * US, "port sw:3": SMALL}
+        self.assertEqual(whys(certificate(star("abz", flows, inside=inside), delays)), [])
+
     def test_what_comes_from_a_place_without_a_rule_is_unlimited(self):
         inside = {"a": {"beyond": ["port: order"], "interface": {"base": 0, "octet": 1, "more": 0}}}
         scenario = self.chain(**inside)
@@ -330,6 +361,21 @@ class Falls(unittest.TestCase):
         self.assertEqual([(own.flow, own.need, own.why) for own in failures], [
             ("f", None, "the sum of the delays to y"), ("g", None, "the sum of the delays to y")])
 
+    def test_what_goes_behind_a_copy(self):
+        # Two listeners; answers, fragments and packets without a source are not counted.
+        def behind(own):
+            found = writer(star("ayz", [own], inside={"a": {"stack": stack(cost(1000))}}))
+            server = found.ways.servers[("stack", "a", "both")]
+            return [(visit.way, found._behind(server, visit)) for visit in server.members]
+
+        replies = behind(flow("f", "a", "y", "z", reply=REPLY))
+        self.assertEqual(sorted(replies), [("reply", 0), ("reply", 0), ("request", 0), ("request", 1000)])
+        self.assertEqual(behind(flow("f", "a", "y", "z", payload=1473)), [("request", 0)] * 2)
+        self.assertEqual(behind(flow("f", "a", "y", "z", traffic=POISSON)), [("request", 0)] * 2)
+        found = writer(star("ayz", [flow("f", "a", "y", "z"), flow("g", "a", "y")]))
+        server = found.ways.servers[("port", "a", 1)]
+        self.assertEqual([found._behind(server, own) for own in server.members], [SMALL, 0, 0])
+
     def test_a_split_counts_once(self):
         inside = {"z": {"stack": {"processors": 1, "split": 300, "send": [cost(1000)] * 3, "receive": [cost(1000)] * 3}}}
         scenario = star("az", [flow("f", "a", "z", reply=REPLY)], inside=inside)
@@ -396,6 +442,44 @@ class Waiting(unittest.TestCase):
         self.assertEqual((copies.period, copies.burst, copies.jitter), (3 * 10**14, 4, 10**12))
         own.waits[0] = False
         self.assertEqual(load("request", "port", "sw", 3).under_way, 0)
+
+    def test_copies_of_a_connection_that_may_give_up(self):
+        # What a table lets through is its packets under way, if it waits; else nothing limits them.
+        flows = [flow("f", "a", "z", traffic=FILE, over="tcp"), flow("g", "z", "b")]
+        scenario = star("abz", flows, learns=3 * 10**14)
+        delays = {"port a:1": 4 * LARGE, "port z:1": 5 * LARGE, "port sw:1": 4 * LARGE, "port sw:2": 9 * LARGE,
+                  "port sw:3": 4 * LARGE}
+        self.assertEqual(whys(certificate(scenario, delays, (0,))), [])
+        document = certificate(scenario, delays, (0,))
+        document["flows"][0]["waits"] = False
+        copies = [own for own in document["flows"][0]["visits"] if own["at"] == ["port", "sw", 2]]
+        self.assertEqual([own["arrivals"]["period"] for own in copies], [3 * 10**14] * 2)
+        self.assertIn(("f", "port sw:2", "its arrivals"), whys(document))
+
+    def test_what_is_left_of_a_flow_that_gives_up(self):
+        # Its copies are without a limit; what its processor keeps apart stays so.
+        inside = {"a": {"stack": stack(cost(MS))}}
+        scenario = star("abz", [flow("f", "a", "z", traffic=FILE, over="tcp"), flow("g", "b", "z")], inside=inside,
+                        learns=3 * 10**14)
+        own = writer(scenario, (0,))
+        for visit in own.ways.visits:
+            own._begin(visit)
+        place = lambda number: own.ways.visits[number].server
+        self.assertEqual(sorted(place(number) for number in own.free if own.ways.visits[number].flow == 0), [
+            ["port", "a", 1], ["port", "sw", 2], ["port", "sw", 2]])
+        own.lacks[0] = "y"
+        weak = own._give_up(0, "x")
+        self.assertEqual(weak, [visit.number for visit in own.ways.visits if visit.flow == 0])
+        self.assertEqual({own.lacks[number] for number in weak}, {"x", "y"})
+        self.assertEqual([visit.number for visit in own.ways.visits if visit.flow == 1 and own.lacks[visit.number]], [])
+        self.assertEqual([place(number) for number in own.free if own.ways.visits[number].flow == 0], [["port", "a", 1]])
+        adaptive = star("az", [flow("f", "a", "z", traffic=ADAPTIVE, reply=REPLY)])
+        own = writer(adaptive, (0,))
+        for visit in own.ways.visits:
+            own._begin(visit)
+        self.assertEqual(own.free, {0, 1, 2, 3})
+        own._give_up(0, "x")
+        self.assertEqual(own.free, {0})
 
     def test_the_loads_of_an_adaptive_flow(self):
         own = writer(star("az", [flow("f", "a", "z", traffic=ADAPTIVE, reply=REPLY)]), (0,))
@@ -707,6 +791,10 @@ class Report(unittest.TestCase):
             3, ("certified      `f` to z: 1 us\nnot certified  `g` to z: x; proved 1 us\nno bound       `h` to z\n"
                 "no memory overflows\nPART. 1 of 2 bounds certified.\n")))
         self.assertEqual(self.report(), (3, "no memory overflows\nPART. 0 of 0 bounds certified.\n"))
+
+    def test_a_certified_stream_without_another_proof(self):
+        self.assertEqual(self.report(streams=[Stream("f", "z", US, None, None)]), (0, (
+            "certified      `f` to z: 1 us; proved nothing\nno memory overflows\nPASS. 1 of 1 bounds certified.\n")))
 
     def test_conditions(self):
         one = Stream("f", "z", US, US, None)

@@ -442,12 +442,12 @@ class Limited(unittest.TestCase):
                 visit = mock.Mock(small=(0, 4), large=(0, 4))
                 visit.limit = limits.Limit("spacing", 10, 1, 0, ("stack",), (10, 10), 10, 0, True)
                 found.append((Load(at, 4, (10, 1, 0), under_way=3, connection=5), visit))
-            load, visit = found[1]
-            for name, value in more.items():
-                if name in limits.Limit._fields:
-                    visit.limit = visit.limit._replace(**{name: value})
-                else:
-                    load.set(**{name: value})
+            for load, visit in found if more.pop("both", False) else found[1:]:
+                for name, value in more.items():
+                    if name in limits.Limit._fields:
+                        visit.limit = visit.limit._replace(**{name: value})
+                    else:
+                        load.set(**{name: value})
             limits.together(found, lambda visit: 0)
             return [(own.burst, own.jitter, own.under_way, own.connection) for own, _ in found]
 
@@ -457,6 +457,7 @@ class Limited(unittest.TestCase):
         self.assertEqual(pairs(group="line"), apart)
         self.assertEqual(pairs(grain=11), apart)
         self.assertEqual(pairs(place=("other",)), apart)
+        self.assertEqual(pairs(both=True, place=None), apart)
         # A window limits the packets of its own flow only.
         self.assertEqual(pairs(under_way=0), [(1, 10, 0, None), (0, 0, 0, 5)])
         self.assertEqual([own[:2] for own in pairs(cost=8)], [(1, 10), (0, 0)])
