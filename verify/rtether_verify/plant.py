@@ -9,7 +9,8 @@ Cost = namedtuple("Cost", "base octet more jitter")
 Interface = namedtuple("Interface", "base octet more")
 Stack = namedtuple("Stack", "processors send receive split")
 Tasks = namedtuple("Tasks", "message message_more segment segment_more messages_first")
-Layer = namedtuple("Layer", "queue_of_pcp untagged instances receive transmit")
+Layer = namedtuple("Layer", "queue_of_pcp untagged classes instances receive transmit")
+Class = namedtuple("Class", "flow to way class_")
 Receive = namedtuple("Receive", "rule input limits picks idle below_top")
 Transmit = namedtuple("Transmit", "rule limits ring high_from sends_empty idle rings")
 Station = namedtuple("Station", "name kind beyond stack interface stack_queue driver_queue tasks layer by_deadline")
@@ -57,13 +58,15 @@ def station(node):
     tasks = maybe(lambda own: own.record(Tasks, some, some, some, some, flag))
     queue = number(0, 7)
     numbers = each(some, 8, 1)
+    classes = lambda own: {(one.flow.text(), maybe(text)(one.to), one.way.text(("request", "reply"))): queue(one.class_)
+                           for one in (Class(*item.members("flow", "to", "way", "class")) for item in own.items())}
     receive = lambda own: own.record(
         Receive, among("highest", "promoting", "flag"), some, numbers, some, maybe(some), flag)
     transmit = lambda own: own.record(
         Transmit, among("arrival", "moderate", "strict", "rings"), numbers, positive, queue, flag,
         maybe(some), number(1, 8))
     layer = maybe(lambda own: own.record(
-        Layer, each(queue, 8, 8), queue, maybe(numbers), maybe(receive), maybe(transmit)))
+        Layer, each(queue, 8, 8), queue, classes, maybe(numbers), maybe(receive), maybe(transmit)))
     return node.record(Station, text, text, each(text), maybe(stack), interface, some, some, tasks, layer, flag)
 
 

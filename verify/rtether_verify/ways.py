@@ -204,7 +204,7 @@ class Ways:
             self._pass_tasks(station, token, False)
             return {sender: token} if token.parent is not None else {}
         transmit = station.layer and station.layer.transmit
-        queue = min(_class_of(station.layer, token), len(transmit.limits) - 1) if (
+        queue = min(self._class_of(station.layer, token), len(transmit.limits) - 1) if (
             transmit and transmit.rule != "arrival") else 0
         self._emit((sender, 1), queue, token, under_way)
         while under_way:
@@ -249,9 +249,9 @@ class Ways:
         constant = own[0].more if all(cost == own[0] for cost in own) else 0
         queue, layer = 0, station.layer
         if layer is not None and layer.instances is not None:
-            queue = min(_class_of(layer, token), len(layer.instances) - 1)
+            queue = min(self._class_of(layer, token), len(layer.instances) - 1)
         if layer is not None and layer.receive is not None:
-            queue = 2 * min(_class_of(layer, token), len(layer.receive.limits) - 1) + (not is_outbound)
+            queue = 2 * min(self._class_of(layer, token), len(layer.receive.limits) - 1) + (not is_outbound)
         token.is_tagged = token.is_tagged and is_outbound
         self._visit(token, name, queue, *bounds, not is_outbound)
         if self.way == "reply" or (self.is_own and not is_outbound):
@@ -368,6 +368,12 @@ class Ways:
             frame.is_tagged = False
         return frame
 
+    def _class_of(self, layer, token):
+        """Returns the class of a packet in a station: by its tag, by header rules, or that of others."""
+        if token.is_tagged:
+            return layer.queue_of_pcp[token.pcp]
+        return layer.classes.get((self.plant.flows[self.flow].name, self.copy, self.way), layer.untagged)
+
     def _due(self, name):
         """Returns how long after it came to a port a packet of the flow is due there."""
         due = self.plant.flows[self.flow].due
@@ -433,11 +439,6 @@ class Ways:
             while at is not None and not self.visits[at].leads_on:
                 self.visits[at].leads_on = True
                 at = self.visits[at].parent
-
-
-def _class_of(layer, token):
-    """Returns the class of a packet in a station: by its tag, or that of packets without one."""
-    return layer.queue_of_pcp[token.pcp] if token.is_tagged else layer.untagged
 
 
 def _bounds(costs, size):

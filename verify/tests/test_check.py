@@ -654,7 +654,7 @@ class Memory(unittest.TestCase):
         self.assertEqual(self.listed(scenario, delays), [])
         scenario["nodes"][0]["stack_queue"] = 1
         self.assertEqual(self.listed(scenario, delays), ["stack a"])
-        scenario["nodes"][0]["layer"] = {"queue_of_pcp": [0] * 8, "untagged": 0, "instances": None, "receive": None, "transmit": None}
+        scenario["nodes"][0]["layer"] = {"queue_of_pcp": [0] * 8, "untagged": 0, "classes": [], "instances": None, "receive": None, "transmit": None}
         self.assertEqual(self.listed(scenario, delays), ["the stack of a"])
         scenario["nodes"][0]["stack_queue"] = 2
         self.assertEqual(self.listed(scenario, delays), [])

@@ -107,6 +107,32 @@ class ByHand(unittest.TestCase):
         full = [Load(0, 80, (100, 1, 0), queue=7), Load(1, 100, (10**6, 1, 0), queue=6)]
         self.assertIsNone(further.credit(6, full, server))
 
+    def test_turns_below_slopes_by_hand(self):
+        # Queue 7 has half; below it two queues with one frame of 80 octets in a turn take turns.
+        server = Server(rate=10, turns=[0] * 7 + [5], quanta=[80, 80] + [0] * 6)
+        two = [Load(0, 100, (10**6, 1, 0), queue=0), Load(1, 100, (10**6, 9, 0), queue=1)]
+        self.assertEqual(further.credit(0, two, server), [100 + 1])
+        top = [*two, Load(2, 100, (10**6, 1, 0), queue=7)]
+        # Its debt of 50 and a picosecond, at half the rate, then the other frame.
+        self.assertEqual(further.credit(0, top, server), [2 * 51 + 1 + 200])
+        # A queue without a slope above the turns goes first, once.
+        more = [*top, Load(3, 100, (10**6, 1, 0), queue=5)]
+        self.assertEqual(further.credit(0, more, server), [2 * 51 + 1 + 200 + 200])
+
+    def test_what_is_due_first_by_hand(self):
+        def due(*of):
+            return [Load(at, service, (period, 1, 0), queue=1, due=due) for at, (service, period, due) in enumerate(of)]
+
+        # The urgent one waits for one packet of the other, which waits for one urgent packet.
+        two = due((1, 4, 2), (3, 10, 10))
+        self.assertEqual(further.deadline(1, two, None), [3, 1])
+        # A packet without a deadline may be in front; then a second urgent one comes before the other begins.
+        lower = [*two, Load(2, 5, (100, 1, 0), queue=0)]
+        self.assertEqual(further.deadline(1, lower, None), [5, 7])
+        self.assertEqual(further.deadline(0, lower, None), [3 + 1 + 1])
+        self.assertIsNone(further.deadline(1, due((5, 10, 2), (5, 10, 2)), None))
+        self.assertIsNone(further.deadline(1, [Load(0, 5, queue=1, due=1)], None))
+
     def test_packets_under_way_do_not_count_at_a_slope(self):
         server = Server(rate=10, turns=[0] * 7 + [5])
         own = [Load(0, 10, queue=7, under_way=5)]
@@ -116,7 +142,7 @@ class ByHand(unittest.TestCase):
 class Whole(unittest.TestCase):
     """Rules by way of a whole plant: which queue a packet is in, and how many each may hold."""
 
-    LAYER = {"queue_of_pcp": [0, 0, 0, 0, 1, 1, 1, 1], "untagged": 0, "instances": None, "receive": None,
+    LAYER = {"queue_of_pcp": [0, 0, 0, 0, 1, 1, 1, 1], "untagged": 0, "classes": [], "instances": None, "receive": None,
              "transmit": None}
 
     def plant(self, **layer):
@@ -261,10 +287,18 @@ class Promoting(Station):
                 return
 
 
+class Due(Station):
+    def step(self):
+        waiting = [queue for queue in range(self.classes) if self.queues[queue]]
+        if self.current is None and waiting:
+            queue = min(waiting, key=lambda own: self.queues[own][0] + self.own.limits[own])
+            self.begin(queue, self.queues[queue].pop(0))
+
+
 class ByRunning(unittest.TestCase):
     """No packet of a random run waits longer than its rule says."""
 
-    def runs(self, kind, rule, server_of, queue_of=lambda own: own):
+    def runs(self, kind, rule, server_of, queue_of=lambda own: own, dues=False):
         dice, tight = random.Random(7), 0
         for case in range(CASES):
             classes = dice.choice([2, 3, 4])
@@ -276,6 +310,11 @@ class ByRunning(unittest.TestCase):
                 continue
             made = [Load(own, sizes[own], (periods[own], bursts[own], 0), queue=queue_of(own))
                     for own in range(classes)]
+            if dues:
+                server = receive("highest", classes)
+                server.layer.limits[:] = [dice.randrange(1, 60) for _ in range(classes)]
+                for load, due in zip(made, server.layer.limits):
+                    load.due = due
             allowed = [rule(queue_of(own), made, server) for own in range(classes)]
             longest = [0] * classes
             for _ in range(6):
@@ -286,14 +325,19 @@ class ByRunning(unittest.TestCase):
                 longest = [max(both) for both in zip(longest, waits)]
             for own in range(classes):
                 if allowed[own] is not None:
-                    self.assertLessEqual(longest[own], allowed[own][0], (case, own, server, sizes, periods, bursts))
-                    tight += longest[own] * 10 >= allowed[own][0] * 9
+                    # Those with a deadline share a queue.
+                    most = allowed[own][own if dues else 0]
+                    self.assertLessEqual(longest[own], most, (case, own, server, sizes, periods, bursts))
+                    tight += longest[own] * 10 >= most * 9
         # A rule that is far from what happens would hide that it is wrong.
         self.assertGreater(tight, CASES // 10)
 
     def test_moderate(self):
         self.runs(Moderate, further.moderate, lambda dice, classes: transmit(
             "moderate", classes, dice.choice([1, 2, 3, 16]), dice.randrange(1, classes), dice.random() < 0.5))
+
+    def test_due(self):
+        self.runs(Due, further.deadline, lambda dice, classes: receive("highest", classes), lambda own: 1, True)
 
     def test_rings(self):
         self.runs(Rings, further.rings, lambda dice, classes: transmit(

@@ -116,7 +116,7 @@ class Limits(unittest.TestCase):
 
     def plant(self):
         tasks = {"message": 0, "message_more": 0, "segment": 0, "segment_more": 0, "messages_first": False}
-        layer = {"queue_of_pcp": [0] * 8, "untagged": 0, "instances": None, "receive": None, "transmit": None}
+        layer = {"queue_of_pcp": [0] * 8, "untagged": 0, "classes": [], "instances": None, "receive": None, "transmit": None}
         inside = {"a": {"stack": stack(cost()), "tasks": tasks, "layer": layer,
                         "interface": {"base": 0, "octet": 0, "more": 0}}}
         flows = [flow("f", "a", "z", tag={"pcp": 0, "vid": 0}, reply={"payload": 1, "after": 5, "longest": 5}),

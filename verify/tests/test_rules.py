@@ -308,7 +308,7 @@ class Stations(Rule):
         self.assertEqual(found, [US + 106 * 1_000 + 3 * US + 2 * 9_120_000])
 
     def test_an_instance_interrupts_a_lower_one(self):
-        layer = {"queue_of_pcp": [0, 0, 0, 0, 1, 1, 1, 1], "untagged": 0, "instances": [100, 100], "receive": None, "transmit": None}
+        layer = {"queue_of_pcp": [0, 0, 0, 0, 1, 1, 1, 1], "untagged": 0, "classes": [], "instances": [100, 100], "receive": None, "transmit": None}
         inside = {"z": {"stack": stack(cost(50 * US)), "layer": layer}}
         flows = [flow("f", "a", "z", tag={"pcp": 6, "vid": 0}), flow("g", "b", "z")]
         self.holds(star("abz", flows, inside=inside), {

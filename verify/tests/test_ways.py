@@ -274,7 +274,7 @@ class Lines(unittest.TestCase):
         self.assertIsNone(found.visits[1].limit)
 
     def test_which_servers_serve_one_after_the_other(self):
-        layer = {"queue_of_pcp": [0, 0, 0, 0, 1, 1, 2, 3], "untagged": 1, "instances": [9, 9, 9], "receive": None, "transmit": None}
+        layer = {"queue_of_pcp": [0, 0, 0, 0, 1, 1, 2, 3], "untagged": 1, "classes": [], "instances": [9, 9, 9], "receive": None, "transmit": None}
         tasks = {"message": 1, "message_more": 0, "segment": 0, "segment_more": 0, "messages_first": True}
         inside = {"a": {"stack": stack(cost(5)), "layer": layer},
                   "b": {"tasks": tasks, "stack": stack(cost(5)), "layer": {**layer, "instances": None}}}

@@ -40,6 +40,8 @@ const TESTS: &[&str] = &[
     "test_notebooks.py",
     "test_recipes.py",
 ];
+/// A plant that is certified as a whole.
+const CERTIFIED: &str = "benches/scenarios/star.yaml";
 /// Measures what it adds; tried in short, so that it keeps running.
 const BENCH: &str = "benches/python.py";
 
@@ -142,6 +144,11 @@ fn prove(repo: &Repo, wheel: &Path) -> Result<Proved> {
     let path = wheel.to_str().context("a path that is not UTF-8")?;
     environment.install(&["--no-index", path])?;
     must(environment.program("rtether").arg("--version"))?;
+    let certificate = environment.0.join("certificate.json");
+    let mut bound = environment.program("rtether");
+    bound.arg("bound").arg(repo.root.join(CERTIFIED)).arg("--certificate").arg(&certificate);
+    must(&mut bound)?;
+    must(environment.program("rtether-verify").arg(&certificate))?;
     environment.install(READERS)?;
     let package = repo.root.join(PACKAGE);
     let mut types = environment.program("mypy");

@@ -12,13 +12,15 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use rtether_model::endnode::{ReceiveSelection, TransmitStrategy};
+use rtether_model::endnode::{Layer, ReceiveSelection, TransmitStrategy};
 use rtether_model::flow::{Delivery, Flow, FlowId, Traffic};
 use rtether_model::network::{Network, Node, NodeId, NodeKind, PortId};
 use rtether_model::quantity::Duration;
 
+use crate::classify::Way;
 use crate::curve::JITTER_MAX;
 use crate::discipline::Discipline;
+use crate::frame::Frame;
 use crate::index::NONE;
 use crate::output_limit::Staircase;
 use crate::plant::{Plant, Server, ServerKind, Stream, Visit};
@@ -133,6 +135,24 @@ pub fn claims(network: &Network, flows: &[Flow]) -> Claims {
     });
     let bounds = plant.results().map(|copies| writer.bound(copies)).collect();
     Claims { waits: waits.collect(), bounds, visits: writer.found }
+}
+
+/// Returns the class that the header rules of a station give to untagged frames of a flow on their way to a
+/// listener, or `None` to a group, or with its answers; `None` if those of one message have several.
+pub fn untagged_class(
+    layer: &Layer,
+    (number, flow): (FlowId, &Flow),
+    listener: Option<NodeId>,
+    is_answer: bool,
+) -> Option<u8> {
+    let (from, to) = match listener {
+        Some(listener) if is_answer => (listener, Some(flow.talker)),
+        to => (flow.talker, to),
+    };
+    let way = Way { flow, number: number.0, from, to, is_answer };
+    let frame = Frame::of(flow, is_answer).untagged();
+    let is_one = frame.count == 1 || way.has_one_class(layer, &frame);
+    is_one.then(|| way.class(layer, &frame))
 }
 
 struct Writer<'a> {

@@ -63,6 +63,11 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
+    /// Returns the same without a tag.
+    pub(crate) const fn untagged(self) -> Self {
+        Self { is_tagged: false, ..self }
+    }
+
     /// Returns the frame that the talker of a flow sends, or with which a listener answers.
     pub(crate) fn of(flow: &Flow, is_reply: bool) -> Self {
         let segments = |segment| {

@@ -155,7 +155,7 @@ pub use analysis::{
     FlowLimit, Holder, HopBound, IngressPart, LayerPart, Memory, Method, Methods, OpenFlow,
     PolicerBound, PortBound, Reason, ResolutionObstacle, StackBound, StreamBound,
 };
-pub use claims::{Arrivals, Choice, ClaimPlace, Claims, VisitClaim, claims};
+pub use claims::{Arrivals, Choice, ClaimPlace, Claims, VisitClaim, claims, untagged_class};
 pub use composition::{Composer, Composition, Passage, Share, ShareCause, Step};
 pub use diameter::{Diameter, DiameterObstacle, diameter};
 pub use incremental::{Analyzer, Changes, StreamChange};

@@ -3,12 +3,12 @@
 
 use core::fmt;
 
-use rtether_bounds::{Analysis, Reason};
+use rtether_bounds::{Analysis, Reason, untagged_class};
 use rtether_model::endnode::{
     Layer, LowTurn, Receive, ReceiveConfig, ReceiveSelection, RingEmpty, TransmitConfig,
     TransmitStrategy,
 };
-use rtether_model::flow::{Bulk, Delivery, Flow, Traffic};
+use rtether_model::flow::{Bulk, Delivery, Flow, FlowId, Traffic};
 use rtether_model::network::{
     AddressTable, Cost, EndStation, ForwardingMode, Jitter, Link, MulticastForwarding, Network,
     NodeId, NodeKind, Pcp, PortId, PortPlan, PortVlan, Selection, Servers, Stack, Switch,
@@ -72,7 +72,7 @@ struct StationJson<'a> {
     /// Processor of its applications; `null` if they take no time.
     tasks: Option<TasksJson>,
     /// Classes of packets; `null` if it has none.
-    layer: Option<LayerJson>,
+    layer: Option<LayerJson<'a>>,
     /// Whether its port sends the frame that is due first.
     by_deadline: bool,
 }
@@ -126,11 +126,13 @@ struct TasksJson {
 }
 
 #[derive(Serialize, JsonSchema)]
-struct LayerJson {
+struct LayerJson<'a> {
     /// Class of each priority of tagged frames.
     queue_of_pcp: [u8; 8],
-    /// Class of frames without a tag.
+    /// Class of frames without a tag, unless `classes` has another.
     untagged: u8,
+    /// Other classes of untagged frames, which header rules give them.
+    classes: Vec<ClassJson<'a>>,
     /// Packets that may wait for each instance of the stack, of which a higher one interrupts; the
     /// highest has all classes from its own on. `null` if there is one stack.
     instances: Option<Vec<u32>>,
@@ -138,6 +140,19 @@ struct LayerJson {
     receive: Option<ReceiveJson>,
     /// Queues between stack and port; `null` without.
     transmit: Option<TransmitJson>,
+}
+
+/// The class of untagged frames of one way of a flow.
+#[derive(Serialize, JsonSchema)]
+struct ClassJson<'a> {
+    /// Name of the flow.
+    flow: &'a str,
+    /// The listener; `null` for packets to a group.
+    to: Option<&'a str>,
+    /// `request` or `reply`.
+    way: &'static str,
+    /// The class.
+    class: u8,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -400,7 +415,7 @@ pub(super) fn of<'a>(
     });
     Ok(PlantJson {
         name,
-        nodes: network.nodes.iter().filter_map(|node| node_of(&node.name, &node.kind)).collect(),
+        nodes: nodes_of(network, flows)?,
         links: network.links.iter().map(|link| link_of(network, link)).collect(),
         flows: all.collect::<Result<_, _>>()?,
     })
@@ -456,15 +471,58 @@ pub(super) fn end(network: &Network, port: PortId) -> EndJson<'_> {
     EndJson(&network.node(port.node).name, u32::from(port.port) + 1)
 }
 
-fn node_of<'a>(name: &'a str, kind: &'a NodeKind) -> Option<NodeJson<'a>> {
-    Some(match kind {
-        NodeKind::EndStation(station) => NodeJson::Station(Box::new(station_of(name, station))),
-        NodeKind::Switch(switch) => NodeJson::Switch(Box::new(switch_of(name, switch))),
-        NodeKind::Hub(_) => return None,
-    })
+fn nodes_of<'a>(network: &'a Network, flows: &'a [Flow]) -> Result<Vec<NodeJson<'a>>, Beyond> {
+    let mut nodes = Vec::new();
+    for (id, node) in network.iter_nodes() {
+        nodes.push(match &node.kind {
+            NodeKind::EndStation(station) => {
+                let classes = classes_of(network, flows, id, station)?;
+                NodeJson::Station(Box::new(station_of(&node.name, station, classes)))
+            }
+            NodeKind::Switch(switch) => NodeJson::Switch(Box::new(switch_of(&node.name, switch))),
+            NodeKind::Hub(_) => continue,
+        });
+    }
+    Ok(nodes)
 }
 
-fn station_of<'a>(name: &'a str, station: &'a EndStation) -> StationJson<'a> {
+/// Returns the classes that header rules of a station give to untagged frames which it sends or receives.
+fn classes_of<'a>(
+    network: &'a Network,
+    flows: &'a [Flow],
+    id: NodeId,
+    station: &EndStation,
+) -> Result<Vec<ClassJson<'a>>, Beyond> {
+    let Some(layer) = station.layer.as_deref().filter(|layer| !layer.rules.is_empty()) else {
+        return Ok(Vec::new());
+    };
+    let mut classes = Vec::new();
+    for (number, flow) in (0..).map(FlowId).zip(flows) {
+        let is_group = flow.delivery == Delivery::Multicast;
+        let own = flow.listeners.iter().filter(|to| flow.talker == id || **to == id);
+        let requests = own.clone().map(|to| (Some(*to).filter(|_| !is_group), false));
+        let mut ways: Vec<(Option<NodeId>, bool)> = requests.collect();
+        ways.dedup();
+        ways.extend(own.map(|to| (Some(*to), true)));
+        for (to, is_answer) in ways {
+            let class = untagged_class(layer, (number, flow), to, is_answer);
+            let several = || Beyond(format!("the classes of fragments of `{}`", flow.name));
+            let class = class.ok_or_else(several)?;
+            if class != layer.table.class_of(None) {
+                let to = to.map(|to| network.node(to).name.as_str());
+                let way = if is_answer { "reply" } else { "request" };
+                classes.push(ClassJson { flow: &flow.name, to, way, class });
+            }
+        }
+    }
+    Ok(classes)
+}
+
+fn station_of<'a>(
+    name: &'a str,
+    station: &'a EndStation,
+    classes: Vec<ClassJson<'a>>,
+) -> StationJson<'a> {
     StationJson {
         name,
         beyond: beyond_of(station),
@@ -479,12 +537,12 @@ fn station_of<'a>(name: &'a str, station: &'a EndStation) -> StationJson<'a> {
             segment_more: more(&station.unknown, CostName::TaskSegment).as_ps(),
             messages_first: tasks.messages_first,
         }),
-        layer: station.layer.as_deref().map(layer_of),
+        layer: station.layer.as_deref().map(|layer| layer_of(layer, classes)),
         by_deadline: station.by_deadline,
     }
 }
 
-fn layer_of(layer: &Layer) -> LayerJson {
+fn layer_of<'a>(layer: &Layer, classes: Vec<ClassJson<'a>>) -> LayerJson<'a> {
     let (instances, receive) = match &layer.receive {
         Some(Receive::Instances { queue_limits }) => (Some(queue_limits.clone()), None),
         Some(Receive::Queues(config)) => (None, Some(receive_of(config))),
@@ -493,6 +551,7 @@ fn layer_of(layer: &Layer) -> LayerJson {
     LayerJson {
         queue_of_pcp: [0, 1, 2, 3, 4, 5, 6, 7].map(|pcp| layer.table.class_of(Pcp::new(pcp))),
         untagged: layer.table.class_of(None),
+        classes,
         instances,
         receive,
         transmit: layer.transmit.as_ref().and_then(transmit_of),
@@ -544,13 +603,9 @@ fn transmit_of(config: &TransmitConfig) -> Option<TransmitJson> {
 fn beyond_of(station: &EndStation) -> Vec<&'static str> {
     let layer = station.layer.as_deref();
     let transmit = layer.and_then(|layer| layer.transmit.as_ref());
-    let by_headers = layer.is_some_and(|layer| !layer.rules.is_empty());
     let selects = matches!(transmit.map(|own| own.strategy), Some(TransmitStrategy::Selection(_)));
-    let sorts = transmit.is_some_and(|own| own.strategy != TransmitStrategy::Fifo);
     let facts = [
-        (receive(station).is_some() && by_headers, "stack: classes by header rules"),
         (layer.is_some_and(|layer| layer.smoother.is_some()), "port: a smoother"),
-        (sorts && by_headers, "port: classes by header rules"),
         (selects, "port: a selection above the ring"),
         (station.by_deadline && layer.is_some(), "port: classes and deadlines"),
     ];
