@@ -1,11 +1,15 @@
-"""`survey.py [--mutate N] CERTIFICATE...`: checks certificates and says in one line of JSON what comes of
-it; with N, changes that many things so that less is claimed, each of which must be rejected."""
+"""`survey.py [--second NODE] [--mutate N] CERTIFICATE...`: checks certificates and says in one line of JSON
+what comes of it; with N, changes that many things so that less is claimed, each of which must be rejected.
+With NODE, the second checker is asked about the same documents."""
 
 import collections
 import copy
 import json
+import pathlib
 import random
+import subprocess
 import sys
+import tempfile
 
 from plants import SCHEMA, Checker, Plant, Result, check, words
 from rtether_verify import reading
@@ -82,15 +86,60 @@ def mutations(document, dice):
     return None
 
 
-def is_rejected(document):
+def verdict(document):
+    """Returns whether a document is rejected, and the streams that it certifies, or only if nothing is
+    dropped."""
     try:
-        return bool(check(document).failures)
+        result = check(document)
     except Malformed:
-        return True
+        return True, set()
+    held = {(own.flow, own.listener) for own in result.streams if own.lacks is None and own.bound is not None}
+    return bool(result.failures), held
+
+
+class Second:
+    """The checker in `verify/second`, which was written from the page of the format alone."""
+
+    def __init__(self, node):
+        self.node, self.own, self.counts, self.differ = node, [], collections.Counter(), []
+        self.folder = tempfile.TemporaryDirectory()
+
+    def ask(self, document, what):
+        """Keeps a document for it."""
+        if self.node is not None:
+            path = pathlib.Path(self.folder.name, f"{len(self.own)}.json")
+            path.write_text(json.dumps(document), encoding="utf-8")
+            self.own.append((str(path), what, *verdict(document)))
+
+    def compare(self):
+        """Runs it on all of them. A document whose flaw is at a place for which it has no rule, it cannot
+        reject; what it certifies must be certified here."""
+        if not self.own:
+            return {}
+        script = pathlib.Path(__file__).resolve().parent.parent / "second" / "check.mjs"
+        ended = subprocess.run([self.node, str(script), *(own[0] for own in self.own)], stdout=subprocess.PIPE)
+        said = [json.loads(line) for line in ended.stdout.splitlines()]
+        assert len(said) == len(self.own), f"{len(said)} answers to {len(self.own)} documents"
+        for (_, what, rejected, held), answer in zip(self.own, said):
+            is_no = answer["verdict"] in ("rejected", "error")
+            other = {(own["flow"], own["to"]) for own in answer.get("streams", ())
+                     if own["verdict"] in ("certified", "only if")}
+            if rejected == is_no and (rejected or other <= held):
+                self.counts["rejected" if rejected else "accepted"] += 1
+                self.counts["streams"] += len(other)
+            elif rejected and answer["verdict"] == "not certified" and not other:
+                self.counts["beyond"] += 1
+            else:
+                self.differ.append(f"{what}: {answer['verdict']}, {answer.get('failures', ())[:1]}")
+        self.folder.cleanup()
+        return {"second": {**self.counts, "differ": self.differ}}
 
 
 def main(arguments):
-    count = 0
+    count, node = 0, None
+    if arguments[:1] == ["--second"]:
+        node, arguments = arguments[1], arguments[2:]
+    second = Second(node)
     if arguments[:1] == ["--mutate"]:
         count, arguments = int(arguments[1]), arguments[2:]
     total, lacks, failures, survived = collections.Counter(), collections.Counter(), [], []
@@ -105,6 +154,8 @@ def main(arguments):
         for own in result.failures:
             place = words(own.visit.server) if own.visit is not None else ""
             failures.append(f"{path}: {own.flow} {place}: {own.why}: claimed {own.claim}, needed {own.need}")
+        if not count:
+            second.ask(document, path)
         bounded = [own for own in result.streams if own.proved is not None]
         total.update(files=1, bounded=len(bounded), certified=sum(own.lacks is None for own in bounded))
         total.update(unconditional=0 if result.may_drop or result.failures else 1)
@@ -115,12 +166,14 @@ def main(arguments):
                 what = mutations(changed, dice)
                 if what is not None:
                     total.update(mutations=1)
-                    if not is_rejected(changed):
+                    second.ask(changed, f"{path}: {what}")
+                    if not verdict(changed)[0]:
                         survived.append(f"{path}: {what}")
         elif not result.failures:
             found = needs(document)
             total.update(claims=len(found), tight=sum(delay == need for _, delay, need in found))
-    print(json.dumps({**total, "lacks": dict(lacks), "failures": failures, "survived": survived}))
+    found = {**total, "lacks": dict(lacks), "failures": failures, "survived": survived, **second.compare()}
+    print(json.dumps(found))
 
 
 if __name__ == "__main__":

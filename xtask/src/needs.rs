@@ -68,6 +68,8 @@ const TOOLS: &[Tool] = &[
         "to call the module from Python, and to read reports with packages of Python",
     )
     .given_in("RTETHER_PYTHON"),
+    Tool::named(&["node", "nodejs"], &["nodejs"], "to check certificates with a second checker")
+        .given_in("RTETHER_NODE"),
     Tool::named(&["lp_solve"], &["lp-solve"], "to bound plants with panco")
         .given_in("RTETHER_LP_SOLVE"),
     Tool::named(

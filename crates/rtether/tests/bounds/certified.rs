@@ -30,14 +30,23 @@ fn python() -> Option<PathBuf> {
     python
 }
 
-/// Runs a script of `verify/tests` on files; returns what it says.
+/// Runs a script of `verify/tests` on files, which asks the second checker, too; returns what they say.
 fn survey(python: &Path, arguments: &[String]) -> Value {
     let script = root().join("verify/tests/survey.py");
-    let output = Command::new(python).arg(script).args(arguments).output();
+    let mut survey = Command::new(python);
+    survey.arg(script);
+    match env::var_os("RTETHER_NODE") {
+        Some(node) => drop(survey.arg("--second").arg(node)),
+        None => skip("needs Node for the second checker, whose path is in RTETHER_NODE"),
+    }
+    let output = survey.args(arguments).output();
     let output = output.expect("Python runs");
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
-    serde_json::from_slice(&output.stdout).expect("one line of JSON")
+    let found: Value = serde_json::from_slice(&output.stdout).expect("one line of JSON");
+    let differ = &found["second"]["differ"];
+    assert!(differ.is_null() || *differ == serde_json::json!([]), "the checkers differ: {differ:#}");
+    found
 }
 
 /// Oracle: arithmetic by hand, in Python.
@@ -101,6 +110,11 @@ impl Tally {
         let found = survey(&self.python, files);
         println!("variety {}: {found}", self.variety);
         assert_eq!(found["failures"], serde_json::json!([]), "variety {}", self.variety);
+        let mutated = ["--mutate".to_owned(), "1".to_owned()];
+        let mutated: Vec<String> = mutated.into_iter().chain(files.iter().cloned()).collect();
+        let found_changed = survey(&self.python, &mutated);
+        println!("variety {}, changed: {found_changed}", self.variety);
+        assert_eq!(found_changed["survived"], serde_json::json!([]), "variety {}", self.variety);
         self.bounded += found["bounded"].as_u64().expect("a number");
         self.certified += found["certified"].as_u64().expect("a number");
         for file in files.drain(..) {
