@@ -1,0 +1,452 @@
+// Work that comes to a place, and the least delays that its rule needs. A part of the second checker,
+// which was written from the page docs/reference/certificate.md alone.
+import { TooLarge, ceilDiv, cutsThrough, framed, largest, max, min } from './plant.mjs';
+
+const FINE = 32n;
+const MOST_STEPS = 40_000_000;
+const budget = { left: MOST_STEPS };
+
+/** Allows for as much work as one certificate may take. */
+export function restart() {
+  budget.left = MOST_STEPS;
+}
+
+function spend(steps) {
+  budget.left -= steps;
+  if (budget.left < 0) throw new TooLarge('too much to compute');
+}
+
+/** Most packets of these arrivals in a closed window. */
+export const count = ({ period, burst, jitter }, t) => burst * ((t + jitter) / period + 1n);
+
+const divCeil = (a, b) => (a >= 0n ? (a + b - 1n) / b : -(-a / b));
+
+// Work of one group: what its line lets through, and what its arrivals bring.
+class Group {
+  constructor(line, curves, unlimited) {
+    Object.assign(this, { line, curves, unlimited });
+  }
+
+  arrived(t) {
+    let work = 0n;
+    for (const curve of this.curves) work += curve.cost * count(curve, t);
+    return work;
+  }
+
+  upTo(t) {
+    const limit = this.line ? along(this.line, t) : null;
+    if (this.unlimited) return limit;
+    const arrived = this.arrived(t);
+    return limit === null ? arrived : min(limit, arrived);
+  }
+}
+
+const along = (line, t) => line.longest + ((line.rise * (t + line.slack)) >> FINE);
+
+// When a line reaches some work, as the last whole time before.
+const reaches = (line, work) => divCeil((work - line.longest) << FINE, line.rise) - line.slack;
+
+/** The load of one queue, or null if nothing limits it. */
+export function loadOf(plant, entries) {
+  const groups = new Map();
+  for (const entry of entries) {
+    const key = groupOf(entry.visit);
+    if (!groups.has(key)) groups.set(key, []);
+    groups.get(key).push(entry);
+  }
+  const load = new Map();
+  for (const [key, members] of groups) {
+    const line = lineOf(plant, members);
+    const { curves, unlimited } = curvesOf(members);
+    if (unlimited && !line) return null;
+    load.set(key, new Group(line, curves, unlimited));
+  }
+  return load;
+}
+
+// What comes from one place that serves one packet after the other is a group; the rest is single.
+function groupOf(visit) {
+  const { prev } = visit;
+  const single = !prev || visit.answer || prev.place.kind === 'gap' || prev.place.preempts
+    || (prev.place.kind === 'tasks' && visit.frames > 1n);
+  return single ? visit : prev.place;
+}
+
+function lineOf(plant, members) {
+  const from = groupOf(members[0].visit);
+  if (from === members[0].visit) return null;
+  const line = { longest: 0n, rise: 0n, slack: 0n };
+  for (const { visit, costs } of members) {
+    for (const [i, cost] of costs.entries()) {
+      if (visit.prev.least[i] === 0n) return null;
+      line.longest = max(line.longest, cost);
+      line.rise = max(line.rise, ceilDiv(cost << FINE, visit.prev.least[i]));
+    }
+  }
+  if (from.kind === 'port') line.slack = slackOf(plant, from, members);
+  return line;
+}
+
+function slackOf(plant, from, members) {
+  const receiver = plant.nodes.get(from.wire.to.node);
+  const sizes = from.visits.flatMap((visit) => visit.sizes);
+  const spread = largest(sizes) - sizes.reduce(min);
+  let slack = receiver.kind === 'switch' ? receiver.latency_jitter : 0n;
+  for (const { interface: card } of [from.node, receiver]) if (card) slack += card.octet * spread;
+  const cut = members.filter(({ visit }) => cutsThrough(plant, visit.prev, visit));
+  if (cut.some(({ visit }) => visit.prev.tag) && cut.some(({ visit }) => !visit.prev.tag)) slack += 4n * from.octet;
+  return slack;
+}
+
+function curvesOf(members) {
+  const { joint, rest } = joinOpen(members);
+  const result = { curves: joint, unlimited: false };
+  for (const { visit, costs } of rest) {
+    const { arrivals } = visit.claim;
+    if (!arrivals || visit.unfounded) result.unlimited = true;
+    else result.curves.push({ ...arrivals, cost: largest(costs) });
+  }
+  return result;
+}
+
+// Open flows that one processor has sent are no denser together than what it can serve.
+function joinOpen(members) {
+  const open = members.filter(({ visit }) => visit.flow.open);
+  const processor = open.length > 1 ? sharedProcessor(open.map(({ visit }) => visit)) : null;
+  if (!processor) return { joint: [], rest: members };
+  const joined = open.filter(({ visit }) => behind(visit, processor));
+  return { joint: [together(joined, processor)], rest: members.filter((member) => !joined.includes(member)) };
+}
+
+const isProcessor = (place) => place.kind === 'stack' || place.kind === 'processor' || place.kind === 'tasks';
+
+function behind(visit, place) {
+  for (let before = visit.prev; before && !isBeginning(before); before = before.prev) {
+    if (before.place === place) return before;
+  }
+  return null;
+}
+
+const isBeginning = () => false;
+
+function sharedProcessor(visits) {
+  const seen = new Map();
+  for (const visit of visits) {
+    for (let before = visit.prev; before; before = before.prev) {
+      if (!isProcessor(before.place) || before.place.preempts || before.least.includes(0n)) continue;
+      const times = (seen.get(before.place) ?? 0) + 1;
+      if (times > 1) return before.place;
+      seen.set(before.place, times);
+    }
+  }
+  return null;
+}
+
+function together(members, processor) {
+  let period = null;
+  let rise = 0n;
+  let longest = 0n;
+  const delays = [];
+  for (const { visit, costs } of members) {
+    const start = behind(visit, processor);
+    for (const [i, cost] of costs.entries()) {
+      period = period === null ? start.least[i] : min(period, start.least[i]);
+      longest = max(longest, start.least[i]);
+      rise = max(rise, ceilDiv(cost << FINE, start.least[i]));
+    }
+    delays.push(since(visit, start));
+  }
+  const spread = largest(delays.map((delay) => delay.most)) - delays.map((delay) => delay.least).reduce(min);
+  const cost = ((rise * period) >> FINE) + 1n;
+  return { period, burst: 1n, jitter: longest + spread, cost };
+}
+
+function since(visit, start) {
+  const sum = { least: 0n, most: 0n };
+  for (let here = visit; here !== start; here = here.prev) {
+    sum.least += here.via.least;
+    sum.most += here.via.least + here.via.spread;
+    if (here.prev !== start) sum.most += here.prev.claim.delay ?? 0n;
+  }
+  return sum;
+}
+
+const total = (load, t) => {
+  spend(load.size);
+  let work = 0n;
+  for (const group of load.values()) work += group.upTo(t);
+  return work;
+};
+
+// Work of a queue up to `t` and of higher ones up to `s`; one line joins both.
+function joint(parts, t, s) {
+  let work = 0n;
+  spend(parts.length);
+  for (const { own, high, both } of parts) {
+    const sum = (own ? own.upTo(t) : 0n) + (high ? high.upTo(s) : 0n);
+    work += both ? min(sum, along(both, s)) : sum;
+  }
+  return work;
+}
+
+function partsOf(plant, entries, higher) {
+  const own = loadOf(plant, entries);
+  const high = loadOf(plant, higher);
+  if (!own || !high) return null;
+  const keys = new Set([...own.keys(), ...high.keys()]);
+  return [...keys].map((key) => ({
+    own: own.get(key), high: high.get(key), both: own.has(key) && high.has(key) ? bothLine(plant, key, entries, higher) : null,
+  }));
+}
+
+function bothLine(plant, key, entries, higher) {
+  return lineOf(plant, [...entries, ...higher].filter(({ visit }) => groupOf(visit) === key));
+}
+
+// The least time from `from` at which `need` is met, or null beyond the limit of claims.
+function settle(need, from, limit) {
+  for (let t = from; t <= limit;) {
+    const next = need(t);
+    if (next <= t) return t;
+    t = next;
+  }
+  return null;
+}
+
+/** Whole times up to `end` at which a delay can be the longest. */
+function moments(load, end) {
+  const jumps = new Set([0n]);
+  for (const group of load.values()) {
+    for (const { period, jitter } of group.curves) {
+      const first = jitter / period + 1n;
+      spend(Number((end + jitter) / period - first + 1n) + 1);
+      for (let t = first * period - jitter; t <= end; t += period) jumps.add(t);
+    }
+  }
+  const sorted = [...jumps].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+  return crossings([...load.values()].filter((group) => group.line), sorted, end);
+}
+
+// Between two jumps the sum is longest where a line reaches the arrivals of its group.
+function crossings(groups, jumps, end) {
+  const all = [];
+  for (const [i, t] of jumps.entries()) {
+    all.push(t);
+    const until = i + 1 < jumps.length ? jumps[i + 1] : end;
+    for (const group of groups) {
+      const at = group.unlimited ? until : reaches(group.line, group.arrived(t));
+      spend(1);
+      for (const near of [at - 1n, at]) if (near > t && near < until) all.push(near);
+    }
+    if (until - 1n > t && groups.length > 0) all.push(until - 1n);
+  }
+  return all;
+}
+
+/** The largest `a(t) - t` in a busy period, or null if it does not end. */
+function longestBacklog(load, limit) {
+  const end = settle((t) => total(load, t), 0n, limit);
+  if (end === null) return null;
+  let most = 0n;
+  for (const t of moments(load, end)) most = max(most, total(load, t) - t);
+  return most;
+}
+
+// The largest `s - t`, where `s` is when all that goes before a packet of `t` has been served.
+function longestWait(plant, entries, higher, before, c, limit) {
+  const parts = partsOf(plant, entries, higher);
+  if (!parts) return null;
+  const end = settle((t) => before + joint(parts, t, t), 0n, limit);
+  if (end === null) return null;
+  const own = new Map(parts.filter((part) => part.own).map((part) => [part, part.own]));
+  let most = 0n;
+  const times = moments(own, end).sort((x, y) => (x < y ? -1 : x > y ? 1 : 0));
+  let s = 0n;
+  for (const t of times) {
+    s = settle((at) => before + joint(parts, t, at) - c, max(s, t), limit);
+    if (s === null) return null;
+    most = max(most, s - t);
+  }
+  return most;
+}
+
+// Where flows wait, what they have under way limits the work, however long the busy period is.
+function longestWaitUnderWay(plant, entries, higher, before, c, limit) {
+  const waiting = entries.filter(({ visit }) => visit.flow.claimsWaits);
+  if (waiting.length === 0) return null;
+  const parts = partsOf(plant, entries.filter(({ visit }) => !visit.flow.claimsWaits), higher);
+  if (!parts) return null;
+  const base = before + workUnderWay(waiting);
+  const x = settle((t) => base + joint(parts, t, t), 0n, limit);
+  return x === null ? null : max(0n, x - c);
+}
+
+// Both directions of a connection share its packets under way, at the larger cost.
+function workUnderWay(entries) {
+  const connections = new Map();
+  for (const { visit, costs } of entries) {
+    const key = `${visit.to === null ? 'all' : visit.to}\u0000${visit.flow.name}`;
+    connections.set(key, max(connections.get(key) ?? 0n, underWay(visit) * largest(costs)));
+  }
+  return [...connections.values()].reduce((a, b) => a + b, 0n);
+}
+
+/** Most packets of a connection, or of a request, that are under way at once. */
+export function underWay({ flow, frames }) {
+  if (!flow.connection) return frames;
+  const { window, segment, file } = flow.traffic;
+  const most = window / segment + 2n;
+  return file === null ? most : min(most, ceilDiv(file, segment) + 1n);
+}
+
+/** The least delay that the rule of this visit needs, or null if the rule cannot give one. */
+export function leastDelay(plant, visit, limit) {
+  const { place } = visit;
+  const { rule } = visit.claim;
+  if (rule === 'gap') return place.kind === 'gap' ? gapDelay(visit) : null;
+  const cached = place.delays ??= new Map();
+  const key = `${rule} ${visit.queue} ${visit.longest.reduce(min)} ${rule === 'preemption' ? largest(visit.longest) : ''}`;
+  if (!cached.has(key)) cached.set(key, RULES[rule](plant, visit, limit));
+  const found = cached.get(key);
+  return found === null ? null : max(0n, found - (rule === 'arrival' ? laterCopies(visit) : 0n));
+}
+
+const plainCosts = (visit) => ({ visit, costs: visit.longest });
+const leastOf = (delays) => delays.filter((delay) => delay !== null).reduce((a, b) => (a === null ? b : min(a, b)), null);
+
+// The longest service, of two sizes the lesser.
+const ownService = (visit) => visit.longest.reduce(min);
+
+const RULES = {
+  arrival: byArrival, priority: byPriority, preemption: byPreemption, frames: byFrames, octets: byOctets,
+};
+
+function byArrival(plant, visit, limit) {
+  const entries = visit.place.visits.map(plainCosts);
+  const load = loadOf(plant, entries);
+  const backlog = load ? longestBacklog(load, limit) : null;
+  const c = ownService(visit);
+  return leastOf([
+    backlog === null ? null : backlog - c,
+    longestWaitUnderWay(plant, entries, [], 0n, c, limit),
+  ]);
+}
+
+function split(visit, higherThan) {
+  const own = [];
+  const high = [];
+  const low = [];
+  for (const other of visit.place.visits) {
+    if (other.queue === visit.queue) own.push(plainCosts(other));
+    else (higherThan(other.queue) ? high : low).push(plainCosts(other));
+  }
+  return { own, high, low };
+}
+
+const longestOf = (entries) => largest(entries.flatMap(({ costs }) => costs));
+
+// Behind higher queues a frame of the own one may be in the way as well.
+function bothWays(plant, { own, high, low }, c, limit) {
+  const before = longestOf(low);
+  return leastOf([
+    longestWait(plant, own, high, before, c, limit),
+    longestWaitUnderWay(plant, own, high, high.length > 0 ? max(before, longestOf(own)) : before, c, limit),
+  ]);
+}
+
+function byPriority(plant, visit, limit) {
+  return bothWays(plant, split(visit, (queue) => queue > visit.queue), ownService(visit), limit);
+}
+
+function byPreemption(plant, visit, limit) {
+  const { own, high } = split(visit, (queue) => queue > visit.queue);
+  const longest = largest(visit.longest);
+  const waited = leastOf([
+    longestWait(plant, own, high, 0n, 0n, limit),
+    longestWaitUnderWay(plant, own, high, 0n, 0n, limit),
+  ]);
+  return waited === null ? null : max(0n, waited - longest);
+}
+
+const turnsOf = (visit) => visit.place.node.ports[visit.place.number - 1].turns;
+
+function byFrames(plant, visit, limit) {
+  const turns = turnsOf(visit);
+  const own = turns[visit.queue];
+  if (own === 0n) return bothWays(plant, split(visit, (queue) => turns[queue] === 0n && queue > visit.queue), ownService(visit), limit);
+  const others = split(visit, () => true);
+  const { own: mine, high, low } = split(visit, (queue) => turns[queue] === 0n);
+  const longest = new Map();
+  for (const { visit: other, costs } of low) longest.set(other.queue, max(longest.get(other.queue) ?? 0n, largest(costs)));
+  const turn = [...longest].reduce((sum, [queue, cost]) => sum + turns[queue] * cost, 0n);
+  const more = ceilDiv(turn, own);
+  const before = longestOf(low) + turn - turn / own;
+  const entries = mine.map(({ visit: other, costs }) => ({ visit: other, costs: costs.map((cost) => cost + more) }));
+  return leastOf([bothWays(plant, others, ownService(visit), limit), inTurn(plant, visit, entries, high, before, limit)]);
+}
+
+function inTurn(plant, visit, entries, high, before, limit) {
+  const c = ownService(visit);
+  return leastOf([
+    longestWait(plant, entries, high, before, c, limit),
+    longestWaitUnderWay(plant, entries, high, high.length > 0 ? before + longestOf(entries) : before, c, limit),
+  ]);
+}
+
+function byOctets(plant, visit, limit) {
+  const turns = turnsOf(visit);
+  const others = split(visit, () => true);
+  const queues = new Map();
+  for (const other of visit.place.visits) {
+    queues.set(other.queue, [...(queues.get(other.queue) ?? []), ...framesOf(other)]);
+  }
+  const turn = turns[visit.queue];
+  if ([...queues.keys()].some((queue) => turns[queue] === 0n)) return bothWays(plant, others, ownService(visit), limit);
+  const shares = [...queues].filter(([queue]) => queue !== visit.queue)
+    .map(([queue, sizes]) => ({ turn: turns[queue], ...extent(sizes, turns[queue]) }));
+  const own = extent(queues.get(visit.queue), turn);
+  const { octet } = visit.place;
+  const before = shares.reduce((sum, { turn: theirs, short, long, step }) => sum
+    + ceilDiv((theirs * (turn - own.step) + turn * (long - step)) * (short + 20n) * octet, turn * short), 0n);
+  const more = (size) => shares.reduce((sum, { turn: theirs, short }) => sum
+    + ceilDiv(theirs * (short + 20n) * size * octet, turn * short), 0n);
+  const entries = others.own.map(({ visit: other, costs }) => ({
+    visit: other, costs: costs.map((cost, i) => cost + more(framed(other, other.sizes[i]))),
+  }));
+  return leastOf([bothWays(plant, others, ownService(visit), limit), inTurn(plant, visit, entries, [], before, limit)]);
+}
+
+const framesOf = (visit) => visit.sizes.map((size) => ({ size: framed(visit, size), vary: visit.sizes.length > 1 }));
+
+function extent(frames, turn) {
+  const sizes = frames.map(({ size }) => size);
+  const vary = frames.some((frame) => frame.vary);
+  return { short: sizes.reduce(min), long: largest(sizes), step: vary ? 1n : sizes.reduce(divisor, turn) };
+}
+
+function divisor(a, b) {
+  return b === 0n ? a : divisor(b, a % b);
+}
+
+function gapDelay(visit) {
+  const { arrivals } = visit.claim;
+  const gap = visit.flow.gap;
+  if (!arrivals || visit.unfounded || arrivals.burst * gap > arrivals.period) return null;
+  const { period, burst, jitter } = arrivals;
+  const k = jitter / period + 1n;
+  return max((k * burst - 1n) * gap, ((k + 1n) * burst - 1n) * gap - (k * period - jitter));
+}
+
+// Copies for later listeners come behind this one where all are released.
+function laterCopies(visit) {
+  const { flow } = visit;
+  if (visit.prev || visit.to === null) return 0n;
+  let seen = false;
+  let work = 0n;
+  for (const other of flow.visits) {
+    if (other.way !== 'request' || other.place !== visit.place || other.prev) continue;
+    if (seen) work += other.frames * largest(other.longest);
+    if (other === visit) seen = true;
+  }
+  return work;
+}
