@@ -129,7 +129,7 @@ function conclude(plant, streams, failures) {
   return { verdict, streams: streams.map(({ flow, to, verdict: own }) => ({ flow, to, verdict: own })), failures };
 }
 
-const worst = (verdicts) => WORST.find((word) => verdicts.includes(word)) ?? 'certified';
+const worst = (verdicts) => WORST.find((word) => verdicts.includes(word)) ?? 'not certified';
 
 function print(result) {
   console.log(JSON.stringify(result, (_, value) => (typeof value === 'bigint' ? String(value) : value)));

@@ -16,7 +16,12 @@ export function attach(plant, certificate) {
   }
 }
 
+// Nothing is claimed about messages over TCP, so that nothing limits them but lines.
 function attachFlow(flow, claimed) {
+  if (flow.traffic.kind === 'messages' && claimed.length === 0) {
+    for (const visit of flow.visits) visit.claim = { arrivals: null, rule: null, delay: null };
+    return;
+  }
   const open = new Map();
   for (const visit of flow.visits) {
     const key = keyOf(visit.to, visit.way, visit.place.key);
@@ -50,12 +55,12 @@ function groundsOf(visit) {
   const { flow, prev } = visit;
   const grounds = [];
   const source = sourceOf(flow);
-  if (source && (prev === null || (flow.claimsWaits && flow.traffic.kind === 'adaptive'))) {
+  if (source && (prev === null || (flow.claimsWaits && flow.traffic.kind === 'adaptive' && !visit.offWay))) {
     grounds.push({ ...source, burst: source.burst * visit.frames });
   }
   if (prev) grounds.push(...fromBefore(visit, prev));
-  if (flow.connection && visit.offWay && flowsOff(visit)) {
-    grounds.push({ period: flooding(visit), burst: underWay(visit), jitter: SECOND });
+  if (flow.connection && visit.offWay && !prev.offWay) {
+    grounds.push({ period: visit.place.node.learns, burst: underWay(visit), jitter: SECOND });
   }
   return grounds;
 }
@@ -72,24 +77,12 @@ function fromBefore(visit, prev) {
     });
   }
   // An open flow leaves a processor no faster than it serves.
-  const serves = ['stack', 'processor', 'tasks'].includes(prev.place.kind);
+  const serves = ['stack', 'router', 'tasks'].includes(prev.place.kind);
   const least = prev.least.reduce(min);
   if (visit.flow.open && serves && least > 0n) {
     grounds.push({ period: least, burst: 1n, jitter: visit.answer ? visit.via.spread - (largest(prev.most) - least) : 0n });
   }
   return grounds;
-}
-
-const flowsOff = (visit) => flooding(visit) !== null;
-
-// The age at which the switch that sent the frame off its way forgets.
-function flooding(visit) {
-  for (let here = visit; here; here = here.prev) {
-    if (here.place.kind === 'port' && here.place.node.kind === 'switch' && !(here.prev?.offWay ?? false)) {
-      return here.place.node.learns;
-    }
-  }
-  return null;
 }
 
 /** Period, burst and jitter at the release, for messages; null if nothing limits them. */
@@ -137,7 +130,7 @@ function allowed(plant, visit) {
 export function ruleOf(place) {
   const { node } = place;
   if (place.kind === 'gap') return 'gap';
-  if (place.kind === 'processor') return 'arrival';
+  if (place.kind === 'router') return 'arrival';
   if (place.kind === 'tasks') return node.tasks.messages_first ? 'preemption' : 'arrival';
   if (place.kind === 'stack') {
     if (node.beyond.some((what) => what.startsWith('stack:'))) return null;
@@ -150,17 +143,20 @@ export function ruleOf(place) {
 }
 
 /** The sum of delays and of the time between from the release to `end`, or null without a claim. */
-export function sumTo(plant, end, start = null) {
+export function sumTo(plant, end) {
   let sum = endOf(plant, end).most;
-  const stacks = new Set();
+  const passed = new Map();
   for (const visit of chainOf(end)) {
-    if (visit === start) break;
     if (visit.claim.delay === null || visit.claim.rule === null) return null;
     sum += visit.claim.delay + (visit.via?.most ?? 0n);
     if (visit.place.kind !== 'stack') continue;
-    if (stacks.has(visit.place.node)) sum -= visit.place.node.stack.split;
-    stacks.add(visit.place.node);
+    const { stack } = visit.place.node;
+    const sides = passed.get(stack) ?? { send: 0n, receive: 0n };
+    sides[visit.side] += 1n;
+    passed.set(stack, sides);
   }
+  // What both directions take together, a packet and its answer take once.
+  for (const [stack, { send, receive }] of passed) sum -= stack.split * min(send, receive);
   return sum;
 }
 

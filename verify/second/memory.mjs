@@ -47,7 +47,7 @@ function tellSwitch(node, places, tell) {
   }
   if (node.shared_buffer !== null) tell(`memory of ${node.name}`, sum(ports.map(octetsAt)), node.shared_buffer);
   for (const place of places) {
-    if (place.kind === 'processor') tell(`processor ${node.name}`, waiting(place.visits, () => 1n), node.processor.queue);
+    if (place.kind === 'router') tell(`processor ${node.name}`, waiting(place.visits, () => 1n), node.processor.queue);
   }
 }
 

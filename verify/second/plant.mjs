@@ -238,7 +238,7 @@ function travel(plant, trip, from, before) {
   if (station.tasks && passesTasks(trip)) add(tasksOf(plant, station), { queue: taskQueue(station, trip) });
   if (station.stack) add(stackOf(plant, station, 'send'), { side: 'send', queue: classOf(station, tag) });
   if (trip.targets.has(from)) return receive(plant, { ...trip, turned: true }, station, null, last);
-  if (trip.flow.gap !== null && trip.way === 'request') add(placeAt(plant, 'gap', trip.flow.name, null, { node: station }));
+  if (trip.flow.gap !== null && trip.way === 'request') add(placeAt(plant, 'gap', from, trip.flow.name, {}));
   const first = [...(trip.chosen.get(from) ?? [])];
   if (first.length !== 1) throw new Impossible(`${trip.flow.name}: a station sends by one port`);
   add(portOf(plant, station, first[0]), {});
@@ -298,7 +298,7 @@ function arrive(plant, trip, prev, wire, passed) {
   if (!inside) return;
   let last = prev;
   const shared = { tag: prev.tag, offWay: prev.offWay };
-  if (node.processor) last = visit(plant, trip, prev, placeAt(plant, 'processor', node.name, null, {}), shared);
+  if (node.processor) last = visit(plant, trip, prev, placeAt(plant, 'router', node.name, null, {}), shared);
   for (const number of leavingPorts(plant, trip, node, wire.to.port)) forward(plant, trip, node, number, inside, last, seen);
 }
 
@@ -365,7 +365,7 @@ function costsOf(visit) {
   if (place.kind === 'gap') return sizes.map(() => ({ least: 0n, most: 0n, longest: 0n }));
   if (place.kind === 'port') return sizes.map((size) => fixed((framed(visit, size) + 20n) * place.octet));
   if (place.kind === 'tasks') return sizes.map(() => taskCost(place.node.tasks, flow));
-  if (place.kind === 'processor') return sizes.map((size) => costOf([place.node.processor.cost], size));
+  if (place.kind === 'router') return sizes.map((size) => costOf([place.node.processor.cost], size));
   const { stack } = place.node;
   return sizes.map((size) => costOf(visit.kinds.map((kind) => stack[visit.side][kind]), size));
 }
@@ -382,11 +382,10 @@ function costOf(costs, size) {
     const fix = base + octet * size;
     return { least: fix, most: fix + jitter, longest: fix + jitter + more };
   });
-  return {
-    least: least(each.map((cost) => cost.least)),
-    most: largest(each.map((cost) => cost.most)),
-    longest: largest(each.map((cost) => cost.longest)),
-  };
+  const longest = largest(each.map((cost) => cost.longest));
+  // Where the kind may change from packet to packet, so may what it adds.
+  const most = costs.length > 1 ? longest : each[0].most;
+  return { least: least(each.map((cost) => cost.least)), most, longest };
 }
 
 /** From the beginning of a service to the next arrival, or to the end if there is none. */

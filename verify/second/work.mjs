@@ -23,25 +23,41 @@ const divCeil = (a, b) => (a >= 0n ? (a + b - 1n) / b : -(-a / b));
 
 // Work of one group: what its line lets through, and what its arrivals bring.
 class Group {
-  constructor(line, curves, unlimited) {
-    Object.assign(this, { line, curves, unlimited });
+  constructor(line, curves, others) {
+    Object.assign(this, { line, curves, others, unlimited: curves === null && others === null });
   }
 
   arrived(t) {
-    let work = 0n;
-    for (const curve of this.curves) work += curve.cost * count(curve, t);
-    return work;
+    const sums = this.sets().map((curves) => curves.reduce((sum, curve) => sum + curve.cost * count(curve, t), 0n));
+    return sums.reduce(min);
+  }
+
+  sets() {
+    return [this.curves, this.others].filter((curves) => curves !== null);
+  }
+
+  // Work in a long time, in parts of 2^-64: at one and above it never ends.
+  rate() {
+    const limit = this.line ? this.line.rise << FINE : null;
+    if (this.unlimited) return limit;
+    const rate = this.sets().map(rateOf).reduce(min);
+    return limit === null ? rate : min(limit, rate);
   }
 
   upTo(t) {
     const limit = this.line ? along(this.line, t) : null;
     if (this.unlimited) return limit;
-    const arrived = this.arrived(t);
+    const arrived = this.arrived(t) << FINE;
     return limit === null ? arrived : min(limit, arrived);
   }
 }
 
-const along = (line, t) => line.longest + ((line.rise * (t + line.slack)) >> FINE);
+const rateOf = (curves) => curves
+  .reduce((rate, { period, burst, cost }) => rate + ((burst * cost) << (2n * FINE)) / period, 0n);
+
+// Work is summed in parts of 2^-32 and rounded up once.
+const along = (line, t) => (line.longest << FINE) + line.rise * (t + line.slack);
+const rounded = (work) => ceilDiv(work, 1n << FINE);
 
 // When a line reaches some work, as the last whole time before.
 const reaches = (line, work) => divCeil((work - line.longest) << FINE, line.rise) - line.slack;
@@ -57,9 +73,9 @@ export function loadOf(plant, entries) {
   const load = new Map();
   for (const [key, members] of groups) {
     const line = lineOf(plant, members);
-    const { curves, unlimited } = curvesOf(members);
-    if (unlimited && !line) return null;
-    load.set(key, new Group(line, curves, unlimited));
+    const group = new Group(line, curvesOf(members), joinOpen(members));
+    if (group.unlimited && !line) return null;
+    load.set(key, group);
   }
   return load;
 }
@@ -93,46 +109,54 @@ function slackOf(plant, from, members) {
   const spread = largest(sizes) - sizes.reduce(min);
   let slack = receiver.kind === 'switch' ? receiver.latency_jitter : 0n;
   for (const { interface: card } of [from.node, receiver]) if (card) slack += card.octet * spread;
-  const cut = members.filter(({ visit }) => cutsThrough(plant, visit.prev, visit));
-  if (cut.some(({ visit }) => visit.prev.tag) && cut.some(({ visit }) => !visit.prev.tag)) slack += 4n * from.octet;
+  const mixed = from.visits.some((visit) => visit.tag) && from.visits.some((visit) => !visit.tag);
+  if (receiver.cut_through && mixed) slack += 4n * from.octet;
   return slack;
 }
 
+// The arrivals of these visits, or null if any is not limited.
 function curvesOf(members) {
-  const { joint, rest } = joinOpen(members);
-  const result = { curves: joint, unlimited: false };
-  for (const { visit, costs } of rest) {
+  const curves = [];
+  for (const { visit, costs } of members) {
     const { arrivals } = visit.claim;
-    if (!arrivals || visit.unfounded) result.unlimited = true;
-    else result.curves.push({ ...arrivals, cost: largest(costs) });
+    if (!arrivals || visit.unfounded) return null;
+    curves.push({ ...arrivals, cost: largest(costs) });
   }
-  return result;
+  return curves;
 }
 
 // Open flows that one processor has sent are no denser together than what it can serve.
 function joinOpen(members) {
   const open = members.filter(({ visit }) => visit.flow.open);
   const processor = open.length > 1 ? sharedProcessor(open.map(({ visit }) => visit)) : null;
-  if (!processor) return { joint: [], rest: members };
+  if (!processor) return null;
   const joined = open.filter(({ visit }) => behind(visit, processor));
-  return { joint: [together(joined, processor)], rest: members.filter((member) => !joined.includes(member)) };
+  if (joined.some(({ visit }) => !known(visit, processor))) return null;
+  const rest = curvesOf(members.filter((member) => !joined.includes(member)));
+  return rest && [together(joined, processor), ...rest];
 }
 
-const isProcessor = (place) => place.kind === 'stack' || place.kind === 'processor' || place.kind === 'tasks';
+// Delays since the processor have to be claimed.
+function known(visit, processor) {
+  const start = behind(visit, processor);
+  for (let here = visit.prev; here !== start; here = here.prev) if (here.bad || here.claim.delay === null) return false;
+  return true;
+}
 
+const isProcessor = (place) => place.kind === 'stack' || place.kind === 'router' || place.kind === 'tasks';
+
+// The visit of a packet at a place before, on the same way: an acknowledgement is another packet.
 function behind(visit, place) {
-  for (let before = visit.prev; before && !isBeginning(before); before = before.prev) {
+  for (let before = visit.prev; before && before.way === visit.way; before = before.prev) {
     if (before.place === place) return before;
   }
   return null;
 }
 
-const isBeginning = () => false;
-
 function sharedProcessor(visits) {
   const seen = new Map();
   for (const visit of visits) {
-    for (let before = visit.prev; before; before = before.prev) {
+    for (let before = visit.prev; before && before.way === visit.way; before = before.prev) {
       if (!isProcessor(before.place) || before.place.preempts || before.least.includes(0n)) continue;
       const times = (seen.get(before.place) ?? 0) + 1;
       if (times > 1) return before.place;
@@ -175,7 +199,7 @@ const total = (load, t) => {
   spend(load.size);
   let work = 0n;
   for (const group of load.values()) work += group.upTo(t);
-  return work;
+  return rounded(work);
 };
 
 // Work of a queue up to `t` and of higher ones up to `s`; one line joins both.
@@ -186,7 +210,7 @@ function joint(parts, t, s) {
     const sum = (own ? own.upTo(t) : 0n) + (high ? high.upTo(s) : 0n);
     work += both ? min(sum, along(both, s)) : sum;
   }
-  return work;
+  return rounded(work);
 }
 
 function partsOf(plant, entries, higher) {
@@ -203,6 +227,44 @@ function bothLine(plant, key, entries, higher) {
   return lineOf(plant, [...entries, ...higher].filter(({ visit }) => groupOf(visit) === key));
 }
 
+function ends(parts) {
+  let rate = 0n;
+  for (const { own, high, both } of parts) {
+    const sum = (own ? own.rate() : 0n) + (high ? high.rate() : 0n);
+    rate += both ? min(sum, both.rise << FINE) : sum;
+  }
+  return rate < 1n << (2n * FINE);
+}
+
+// Where the busy period has no end, lines alone may say that nothing waits longer than at its
+// beginning: they bring together no more than is served. One line of a group may do for both queues.
+function steadyWait(parts, before, c, limit) {
+  const lined = [];
+  for (const { own, high, both } of parts) {
+    if ((own && !own.line) || (high && !high.line)) return null;
+    lined.push({ own: own && alone(own), high: high && alone(high), both });
+  }
+  const shared = lined.map((part) => (part.both ? { own: null, high: new Group(part.both, null, null), both: null } : part));
+  return leastOf([lined, shared].map((some) => waitOfLines(some, before, c, limit)));
+}
+
+const alone = (group) => new Group(group.line, null, null);
+
+function waitOfLines(parts, before, c, limit) {
+  const later = parts.map(({ high, both }) => (both ? min(both.rise, high.line.rise) : high?.line.rise ?? 0n));
+  // What grows as fast as it is served is met at once or never.
+  const until = later.reduce((a, b) => a + b, 0n) < 1n << FINE ? limit : 0n;
+  const wait = settle((at) => before + joint(parts, 0n, at) - c, 0n, until);
+  if (wait === null) return null;
+  let rise = 0n;
+  for (const { own, high, both } of parts) {
+    const sum = (own ? own.upTo(0n) : 0n) + (high ? high.upTo(wait) : 0n);
+    if (both && along(both, wait) < sum) rise += both.rise;
+    else rise += (own ? own.line.rise : 0n) + (high ? high.line.rise : 0n);
+  }
+  return rise <= 1n << FINE ? wait : null;
+}
+
 // The least time from `from` at which `need` is met, or null beyond the limit of claims.
 function settle(need, from, limit) {
   for (let t = from; t <= limit;) {
@@ -213,42 +275,50 @@ function settle(need, from, limit) {
   return null;
 }
 
-/** Whole times up to `end` at which a delay can be the longest. */
-function moments(load, end) {
+/** Whole times up to `end` between which the work of all these groups grows evenly. */
+function moments(groups, end) {
   const jumps = new Set([0n]);
-  for (const group of load.values()) {
-    for (const { period, jitter } of group.curves) {
+  for (const group of groups) {
+    for (const { period, jitter } of group.sets().flat()) {
       const first = jitter / period + 1n;
       spend(Number((end + jitter) / period - first + 1n) + 1);
       for (let t = first * period - jitter; t <= end; t += period) jumps.add(t);
     }
   }
-  const sorted = [...jumps].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
-  return crossings([...load.values()].filter((group) => group.line), sorted, end);
+  const sorted = inOrder(jumps);
+  const lined = groups.filter((group) => group.line && !group.unlimited);
+  return lined.length === 0 ? sorted : inOrder(new Set([...sorted, ...crossings(lined, sorted, end)]));
 }
 
-// Between two jumps the sum is longest where a line reaches the arrivals of its group.
+const inOrder = (times) => [...times].sort((x, y) => (x < y ? -1 : x > y ? 1 : 0));
+
+// Between two jumps the work changes its slope where a line reaches the arrivals of its group.
 function crossings(groups, jumps, end) {
   const all = [];
   for (const [i, t] of jumps.entries()) {
-    all.push(t);
     const until = i + 1 < jumps.length ? jumps[i + 1] : end;
     for (const group of groups) {
-      const at = group.unlimited ? until : reaches(group.line, group.arrived(t));
+      const at = reaches(group.line, group.arrived(t));
       spend(1);
       for (const near of [at - 1n, at]) if (near > t && near < until) all.push(near);
     }
-    if (until - 1n > t && groups.length > 0) all.push(until - 1n);
   }
   return all;
 }
 
 /** The largest `a(t) - t` in a busy period, or null if it does not end. */
 function longestBacklog(load, limit) {
+  const groups = [...load.values()];
+  const parts = groups.map((own) => ({ own }));
+  if (!ends(parts)) return steadyWait(parts, 0n, 0n, limit);
   const end = settle((t) => total(load, t), 0n, limit);
   if (end === null) return null;
   let most = 0n;
-  for (const t of moments(load, end)) most = max(most, total(load, t) - t);
+  const times = moments(groups, end);
+  for (const [i, t] of times.entries()) {
+    const last = (times[i + 1] ?? end + 1n) - 1n;
+    for (const at of last > t ? [t, last] : [t]) most = max(most, total(load, at) - at);
+  }
   return most;
 }
 
@@ -256,18 +326,75 @@ function longestBacklog(load, limit) {
 function longestWait(plant, entries, higher, before, c, limit) {
   const parts = partsOf(plant, entries, higher);
   if (!parts) return null;
+  if (!ends(parts)) return steadyWait(parts, before, c, limit);
   const end = settle((t) => before + joint(parts, t, t), 0n, limit);
   if (end === null) return null;
-  const own = new Map(parts.filter((part) => part.own).map((part) => [part, part.own]));
+  const times = moments(parts.flatMap(groupsOf), end);
+  const begins = (t, from) => settle((at) => before + joint(parts, t, at) - c, max(from, t), limit);
+  const rising = parts.some(({ own }) => own?.line);
   let most = 0n;
-  const times = moments(own, end).sort((x, y) => (x < y ? -1 : x > y ? 1 : 0));
   let s = 0n;
-  for (const t of times) {
-    s = settle((at) => before + joint(parts, t, at) - c, max(s, t), limit);
+  for (const [i, t] of times.entries()) {
+    const last = (times[i + 1] ?? end + 1n) - 1n;
+    s = begins(t, s);
     if (s === null) return null;
     most = max(most, s - t);
+    if (last === t) continue;
+    const idle = (at) => before + joint(parts, at, at) - c <= at;
+    for (const at of turns({ t, s, last, times, begins, idle, rising })) {
+      const then = begins(at, s);
+      if (then === null) return null;
+      most = max(most, then - at);
+    }
   }
   return most;
+}
+
+// A part of both queues has a third limit, their common line.
+function groupsOf({ own, high, both }) {
+  const groups = [own, high].filter((group) => group);
+  if (both && !own.unlimited && !high.unlimited) groups.push(new Sum(both, own, high));
+  return groups;
+}
+
+class Sum {
+  constructor(line, own, high) {
+    Object.assign(this, { line, own, high, unlimited: false });
+  }
+
+  arrived(t) {
+    return this.own.arrived(t) + this.high.arrived(t);
+  }
+
+  sets() {
+    return [];
+  }
+}
+
+// Where the wait may be longest between two moments, `t` and the one behind `last`: where the place
+// becomes busy, and where the service begins at a moment.
+function turns({ t, s, last, times, begins, idle, rising }) {
+  const found = [last];
+  if (s === t && !idle(last)) found.push(firstOf((at) => !idle(at), t, last));
+  if (!rising) return found;
+  const then = begins(last, s);
+  for (const at of then === null ? [] : times) {
+    if (at < s || at >= then) continue;
+    const passes = firstOf((x) => begins(x, s) > at, t, last);
+    found.push(passes - 1n, passes);
+  }
+  return found.filter((at) => at > t);
+}
+
+// The first time in this range for which `test` holds, which holds at its end and from then on.
+function firstOf(test, from, to) {
+  let [no, yes] = [from, to];
+  while (yes - no > 1n) {
+    const middle = (no + yes) / 2n;
+    if (test(middle)) yes = middle;
+    else no = middle;
+  }
+  return yes;
 }
 
 // Where flows wait, what they have under way limits the work, however long the busy period is.
@@ -275,7 +402,7 @@ function longestWaitUnderWay(plant, entries, higher, before, c, limit) {
   const waiting = entries.filter(({ visit }) => visit.flow.claimsWaits);
   if (waiting.length === 0) return null;
   const parts = partsOf(plant, entries.filter(({ visit }) => !visit.flow.claimsWaits), higher);
-  if (!parts) return null;
+  if (!parts || !ends(parts)) return null;
   const base = before + workUnderWay(waiting);
   const x = settle((t) => base + joint(parts, t, t), 0n, limit);
   return x === null ? null : max(0n, x - c);
@@ -408,12 +535,18 @@ function byOctets(plant, visit, limit) {
   const { octet } = visit.place;
   const before = shares.reduce((sum, { turn: theirs, short, long, step }) => sum
     + ceilDiv((theirs * (turn - own.step) + turn * (long - step)) * (short + 20n) * octet, turn * short), 0n);
-  const more = (size) => shares.reduce((sum, { turn: theirs, short }) => sum
-    + ceilDiv(theirs * (short + 20n) * size * octet, turn * short), 0n);
+  const more = (size) => sumUp(shares.map(({ turn: theirs, short }) => [
+    theirs * (short + 20n) * size * octet, turn * short]));
   const entries = others.own.map(({ visit: other, costs }) => ({
     visit: other, costs: costs.map((cost, i) => cost + more(framed(other, other.sizes[i]))),
   }));
   return leastOf([bothWays(plant, others, ownService(visit), limit), inTurn(plant, visit, entries, [], before, limit)]);
+}
+
+// A sum of fractions, rounded up once.
+function sumUp(fractions) {
+  const whole = fractions.reduce(([a, b], [c, d]) => [a * d + c * b, b * d], [0n, 1n]);
+  return ceilDiv(whole[0], whole[1]);
 }
 
 const framesOf = (visit) => visit.sizes.map((size) => ({ size: framed(visit, size), vary: visit.sizes.length > 1 }));
