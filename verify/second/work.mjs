@@ -401,18 +401,25 @@ function firstOf(test, from, to) {
 function longestWaitUnderWay(plant, entries, higher, before, c, limit) {
   const waiting = entries.filter(({ visit }) => visit.flow.claimsWaits);
   if (waiting.length === 0) return null;
-  const parts = partsOf(plant, entries.filter(({ visit }) => !visit.flow.claimsWaits), higher);
+  const parts = byArrivals(partsOf(plant, entries.filter(({ visit }) => !visit.flow.claimsWaits), higher));
   if (!parts || !ends(parts)) return null;
   const base = before + workUnderWay(waiting);
   const x = settle((t) => base + joint(parts, t, t), 0n, limit);
   return x === null ? null : max(0n, x - c);
 }
 
-// Both directions of a connection share its packets under way, at the larger cost.
+// Other flows of the queue count by their arrivals: the line is also that of flows that wait.
+function byArrivals(parts) {
+  return parts && parts.map(({ own, high, both }) => (!own || own.unlimited ? { own, high, both }
+    : { own: new Group(null, own.curves, own.others), high, both: null }));
+}
+
+// Both directions of a connection share its packets under way, at the larger cost; requests and
+// answers of an adaptive flow count apart.
 function workUnderWay(entries) {
   const connections = new Map();
   for (const { visit, costs } of entries) {
-    const key = `${visit.to === null ? 'all' : visit.to}\u0000${visit.flow.name}`;
+    const key = visit.flow.connection ? `${visit.flow.name}\u0000${visit.to}` : visit;
     connections.set(key, max(connections.get(key) ?? 0n, underWay(visit) * largest(costs)));
   }
   return [...connections.values()].reduce((a, b) => a + b, 0n);
@@ -490,7 +497,7 @@ function byPreemption(plant, visit, limit) {
   const longest = largest(visit.longest);
   const waited = leastOf([
     longestWait(plant, own, high, 0n, 0n, limit),
-    longestWaitUnderWay(plant, own, high, 0n, 0n, limit),
+    longestWaitUnderWay(plant, own, high, high.length > 0 ? longestOf(own) : 0n, 0n, limit),
   ]);
   return waited === null ? null : max(0n, waited - longest);
 }
