@@ -378,12 +378,23 @@ function turns({ t, s, last, times, begins, idle, rising }) {
   if (s === t && !idle(last)) found.push(firstOf((at) => !idle(at), t, last));
   if (!rising) return found;
   const then = begins(last, s);
-  for (const at of then === null ? [] : times) {
-    if (at < s || at >= then) continue;
+  for (let i = firstAt(times, s); then !== null && i < times.length && times[i] < then; i += 1) {
+    const at = times[i];
     const passes = firstOf((x) => begins(x, s) > at, t, last);
     found.push(passes - 1n, passes);
   }
   return found.filter((at) => at > t);
+}
+
+// Where the first of these times that is not before `t` stands.
+function firstAt(times, t) {
+  let [from, to] = [0, times.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (times[middle] < t) from = middle + 1;
+    else to = middle;
+  }
+  return from;
 }
 
 // The first time in this range for which `test` holds, which holds at its end and from then on.
@@ -479,63 +490,57 @@ function split(visit, higherThan) {
 
 const longestOf = (entries) => largest(entries.flatMap(({ costs }) => costs));
 
-// Behind higher queues a frame of the own one may be in the way as well.
-function bothWays(plant, { own, high, low }, c, limit) {
-  const before = longestOf(low);
+// Where packets under way count, a frame of the own queue may be in the way of higher ones, too.
+function bothWays(plant, own, high, before, c, limit) {
   return leastOf([
     longestWait(plant, own, high, before, c, limit),
-    longestWaitUnderWay(plant, own, high, high.length > 0 ? max(before, longestOf(own)) : before, c, limit),
+    longestWaitUnderWay(plant, own, high, before + (high.length > 0 ? longestOf(own) : 0n), c, limit),
   ]);
 }
 
 function byPriority(plant, visit, limit) {
-  return bothWays(plant, split(visit, (queue) => queue > visit.queue), ownService(visit), limit);
+  return byLevels(plant, visit, (queue) => queue > visit.queue, limit);
+}
+
+function byLevels(plant, visit, isHigher, limit) {
+  const { own, high, low } = split(visit, isHigher);
+  return bothWays(plant, own, high, longestOf(low), ownService(visit), limit);
 }
 
 function byPreemption(plant, visit, limit) {
   const { own, high } = split(visit, (queue) => queue > visit.queue);
-  const longest = largest(visit.longest);
-  const waited = leastOf([
-    longestWait(plant, own, high, 0n, 0n, limit),
-    longestWaitUnderWay(plant, own, high, high.length > 0 ? longestOf(own) : 0n, 0n, limit),
-  ]);
-  return waited === null ? null : max(0n, waited - longest);
+  const waited = bothWays(plant, own, high, 0n, 0n, limit);
+  return waited === null ? null : max(0n, waited - largest(visit.longest));
 }
 
 const turnsOf = (visit) => visit.place.node.ports[visit.place.number - 1].turns;
 
 function byFrames(plant, visit, limit) {
   const turns = turnsOf(visit);
-  const own = turns[visit.queue];
-  if (own === 0n) return bothWays(plant, split(visit, (queue) => turns[queue] === 0n && queue > visit.queue), ownService(visit), limit);
-  const others = split(visit, () => true);
-  const { own: mine, high, low } = split(visit, (queue) => turns[queue] === 0n);
+  const w = turns[visit.queue];
+  if (w === 0n) return byLevels(plant, visit, (queue) => turns[queue] === 0n && queue > visit.queue, limit);
+  const { own, high, low } = split(visit, (queue) => turns[queue] === 0n);
   const longest = new Map();
   for (const { visit: other, costs } of low) longest.set(other.queue, max(longest.get(other.queue) ?? 0n, largest(costs)));
-  const turn = [...longest].reduce((sum, [queue, cost]) => sum + turns[queue] * cost, 0n);
-  const more = ceilDiv(turn, own);
-  const before = longestOf(low) + turn - turn / own;
-  const entries = mine.map(({ visit: other, costs }) => ({ visit: other, costs: costs.map((cost) => cost + more) }));
-  return leastOf([bothWays(plant, others, ownService(visit), limit), inTurn(plant, visit, entries, high, before, limit)]);
+  const round = [...longest].reduce((sum, [queue, cost]) => sum + turns[queue] * cost, 0n);
+  const before = longestOf(low) + round - round / w;
+  const entries = own.map(({ visit: other, costs }) => ({
+    visit: other, costs: costs.map((cost) => cost + ceilDiv(round, w)),
+  }));
+  return leastOf([behindAll(plant, visit, limit), bothWays(plant, entries, high, before, ownService(visit), limit)]);
 }
 
-function inTurn(plant, visit, entries, high, before, limit) {
-  const c = ownService(visit);
-  return leastOf([
-    longestWait(plant, entries, high, before, c, limit),
-    longestWaitUnderWay(plant, entries, high, high.length > 0 ? before + longestOf(entries) : before, c, limit),
-  ]);
-}
+const behindAll = (plant, visit, limit) => byLevels(plant, visit, () => true, limit);
 
 function byOctets(plant, visit, limit) {
   const turns = turnsOf(visit);
-  const others = split(visit, () => true);
+  const mine = split(visit, () => true).own;
   const queues = new Map();
   for (const other of visit.place.visits) {
     queues.set(other.queue, [...(queues.get(other.queue) ?? []), ...framesOf(other)]);
   }
   const turn = turns[visit.queue];
-  if ([...queues.keys()].some((queue) => turns[queue] === 0n)) return bothWays(plant, others, ownService(visit), limit);
+  if ([...queues.keys()].some((queue) => turns[queue] === 0n)) return behindAll(plant, visit, limit);
   const shares = [...queues].filter(([queue]) => queue !== visit.queue)
     .map(([queue, sizes]) => ({ turn: turns[queue], ...extent(sizes, turns[queue]) }));
   const own = extent(queues.get(visit.queue), turn);
@@ -544,10 +549,10 @@ function byOctets(plant, visit, limit) {
     + ceilDiv((theirs * (turn - own.step) + turn * (long - step)) * (short + 20n) * octet, turn * short), 0n);
   const more = (size) => sumUp(shares.map(({ turn: theirs, short }) => [
     theirs * (short + 20n) * size * octet, turn * short]));
-  const entries = others.own.map(({ visit: other, costs }) => ({
+  const entries = mine.map(({ visit: other, costs }) => ({
     visit: other, costs: costs.map((cost, i) => cost + more(framed(other, other.sizes[i]))),
   }));
-  return leastOf([bothWays(plant, others, ownService(visit), limit), inTurn(plant, visit, entries, [], before, limit)]);
+  return leastOf([behindAll(plant, visit, limit), bothWays(plant, entries, [], before, ownService(visit), limit)]);
 }
 
 // A sum of fractions, rounded up once.
