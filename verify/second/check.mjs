@@ -4,10 +4,10 @@ import { readFileSync, statSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { read } from './json.mjs';
 import { certificate } from './shape.mjs';
-import { Impossible, TooLarge, build } from './plant.mjs';
+import { TooLarge, restart, spend } from './budget.mjs';
+import { Impossible, build } from './plant.mjs';
 import { attach, chainOf, idleCycle, ruleOf, shown, sumTo, testArrivals, testDelay, testWaits } from './claims.mjs';
 import { overflowing } from './memory.mjs';
-import { restart } from './work.mjs';
 
 const MOST_OCTETS = 128 * 1024 * 1024;
 const EXITS = { certified: 0, 'only if': 3, 'not certified': 3, rejected: 1, error: 2 };
@@ -95,6 +95,7 @@ function withdraw(plant) {
 }
 
 function withdrawAt(plant, visit) {
+  spend(1);
   let changed = false;
   if (!visit.unfounded && visit.claim.arrivals && testArrivals(visit)) changed = visit.unfounded = true;
   if (!visit.bad && testDelay(plant, visit, LONGEST)) changed = visit.bad = true;

@@ -186,7 +186,8 @@ export function idleCycle(plant) {
   const edges = new Map();
   for (const visit of plant.visits) {
     if (!visit.prev || visit.via.least > 0n) continue;
-    edges.set(visit.prev.place, [...(edges.get(visit.prev.place) ?? []), visit.place]);
+    if (!edges.has(visit.prev.place)) edges.set(visit.prev.place, []);
+    edges.get(visit.prev.place).push(visit.place);
   }
   const state = new Map();
   for (const start of edges.keys()) {

@@ -1,5 +1,6 @@
 // The plant of a certificate: its places, and the visits that packets pay them. A part of the second
 // checker, which was written from the page docs/reference/certificate.md alone.
+import { TooLarge, spend } from './budget.mjs';
 
 const HEADERS = { raw: 0n, udp: 28n, icmp: 28n, tcp: 40n, goose: 8n, sv: 8n, profinet: 6n };
 const LEAST_FRAME = 64n;
@@ -7,8 +8,6 @@ const FRAGMENT = 1480n;
 const FULL_FRAGMENT = 1518n;
 const TAG = 4n;
 const MOST_VISITS = 400_000;
-
-export class TooLarge extends Error {}
 
 /** What the plant says of itself that cannot be; claims about such a plant are rejected. */
 export class Impossible extends Error {}
@@ -140,6 +139,7 @@ function distances(plant, from) {
   for (const here of queue) {
     if (here !== from && plant.nodes.get(here).kind !== 'switch') continue;
     for (const next of plant.neighbors.get(here) ?? []) {
+      spend(1);
       if (far.has(next)) continue;
       far.set(next, far.get(here) + 1);
       queue.push(next);
@@ -152,7 +152,9 @@ function neighbors(plant) {
   const result = new Map();
   for (const [key, wire] of plant.wires) {
     const node = key.slice(0, key.lastIndexOf('\u0000'));
-    if (!wire.standby) result.set(node, [...(result.get(node) ?? []), wire.to.node]);
+    if (wire.standby) continue;
+    if (!result.has(node)) result.set(node, []);
+    result.get(node).push(wire.to.node);
   }
   return result;
 }
@@ -293,13 +295,14 @@ function arrive(plant, trip, prev, wire, passed) {
     return;
   }
   if (passed.has(node.name)) throw new Impossible(`${trip.flow.name}: frames go in a circle at ${node.name}`);
-  const seen = new Set(passed).add(node.name);
   const inside = enter(node, wire.to.port, prev.tag);
   if (!inside) return;
+  passed.add(node.name);
   let last = prev;
   const shared = { tag: prev.tag, offWay: prev.offWay };
   if (node.processor) last = visit(plant, trip, prev, placeAt(plant, 'router', node.name, null, {}), shared);
-  for (const number of leavingPorts(plant, trip, node, wire.to.port)) forward(plant, trip, node, number, inside, last, seen);
+  for (const number of leavingPorts(plant, trip, node, wire.to.port)) forward(plant, trip, node, number, inside, last, passed);
+  passed.delete(node.name);
 }
 
 function leavingPorts(plant, trip, node, arrived) {
@@ -307,20 +310,21 @@ function leavingPorts(plant, trip, node, arrived) {
   const floods = !trip.configured && (trip.group ? node.floods_groups : node.learns !== null);
   if (!floods) return chosen;
   const all = [];
+  spend(node.ports.length);
   for (let number = 1; number <= node.ports.length; number += 1) {
     if (number !== arrived && wireAt(plant, { node: node.name, port: number })) all.push(number);
   }
   return all;
 }
 
-function forward(plant, trip, node, number, inside, prev, seen) {
+function forward(plant, trip, node, number, inside, prev, passed) {
   const tag = leave(node, number, inside);
   if (tag === undefined) return;
   const { selection } = node.ports[number - 1];
   const queue = selection === 'arrival' ? 0 : Number(node.queue_of_pcp[inside.pcp]);
   const onWay = !prev.offWay && (trip.chosen.get(node.name)?.has(number) ?? false);
   const next = visit(plant, trip, prev, portOf(plant, node, number), { tag, queue, offWay: !onWay });
-  arrive(plant, trip, next, next.place.wire, seen);
+  arrive(plant, trip, next, next.place.wire, passed);
 }
 
 // Priority and VLAN that a frame has inside a switch, or null if the port does not take it.

@@ -1,21 +1,9 @@
 // Work that comes to a place, and the least delays that its rule needs. A part of the second checker,
 // which was written from the page docs/reference/certificate.md alone.
-import { TooLarge, ceilDiv, cutsThrough, framed, largest, max, min } from './plant.mjs';
+import { spend } from './budget.mjs';
+import { ceilDiv, framed, largest, max, min } from './plant.mjs';
 
 const FINE = 32n;
-const MOST_STEPS = 40_000_000;
-const budget = { left: MOST_STEPS };
-
-/** Allows for as much work as one certificate may take. */
-export function restart() {
-  budget.left = MOST_STEPS;
-}
-
-function spend(steps) {
-  budget.left -= steps;
-  if (budget.left < 0) throw new TooLarge('too much to compute');
-}
-
 /** Most packets of these arrivals in a closed window. */
 export const count = ({ period, burst, jitter }, t) => burst * ((t + jitter) / period + 1n);
 
@@ -24,27 +12,29 @@ const divCeil = (a, b) => (a >= 0n ? (a + b - 1n) / b : -(-a / b));
 // Work of one group: what its line lets through, and what its arrivals bring.
 class Group {
   constructor(line, curves, others) {
-    Object.assign(this, { line, curves, others, unlimited: curves === null && others === null });
+    Object.assign(this, { line, sets: [curves, ...others].filter((set) => set !== null) });
+    this.unlimited = this.sets.length === 0;
+  }
+
+  withoutLine() {
+    return new Group(null, null, this.sets);
   }
 
   arrived(t) {
-    const sums = this.sets().map((curves) => curves.reduce((sum, curve) => sum + curve.cost * count(curve, t), 0n));
-    return sums.reduce(min);
-  }
-
-  sets() {
-    return [this.curves, this.others].filter((curves) => curves !== null);
+    for (const curves of this.sets) spend(curves.length);
+    return this.sets.map((curves) => curves.reduce((sum, curve) => sum + curve.cost * count(curve, t), 0n)).reduce(min);
   }
 
   // Work in a long time, in parts of 2^-64: at one and above it never ends.
   rate() {
     const limit = this.line ? this.line.rise << FINE : null;
     if (this.unlimited) return limit;
-    const rate = this.sets().map(rateOf).reduce(min);
+    const rate = this.sets.map(rateOf).reduce(min);
     return limit === null ? rate : min(limit, rate);
   }
 
   upTo(t) {
+    spend(1);
     const limit = this.line ? along(this.line, t) : null;
     if (this.unlimited) return limit;
     const arrived = this.arrived(t) << FINE;
@@ -63,7 +53,8 @@ const rounded = (work) => ceilDiv(work, 1n << FINE);
 const reaches = (line, work) => divCeil((work - line.longest) << FINE, line.rise) - line.slack;
 
 /** The load of one queue, or null if nothing limits it. */
-export function loadOf(plant, entries) {
+function loadOf(plant, entries) {
+  spend(entries.length);
   const groups = new Map();
   for (const entry of entries) {
     const key = groupOf(entry.visit);
@@ -99,11 +90,12 @@ function lineOf(plant, members) {
       line.rise = max(line.rise, ceilDiv(cost << FINE, visit.prev.least[i]));
     }
   }
-  if (from.kind === 'port') line.slack = slackOf(plant, from, members);
+  if (from.kind === 'port') line.slack = slackOf(plant, from);
   return line;
 }
 
-function slackOf(plant, from, members) {
+function slackOf(plant, from) {
+  spend(from.visits.length);
   const receiver = plant.nodes.get(from.wire.to.node);
   const sizes = from.visits.flatMap((visit) => visit.sizes);
   const spread = largest(sizes) - sizes.reduce(min);
@@ -125,11 +117,15 @@ function curvesOf(members) {
   return curves;
 }
 
-// Open flows that one processor has sent are no denser together than what it can serve.
+// Open flows that one processor has sent are no denser together than what it serves; of several such
+// processors each gives arrivals of its own.
 function joinOpen(members) {
   const open = members.filter(({ visit }) => visit.flow.open);
-  const processor = open.length > 1 ? sharedProcessor(open.map(({ visit }) => visit)) : null;
-  if (!processor) return null;
+  const found = open.length > 1 ? sharedProcessors(open.map(({ visit }) => visit)) : [];
+  return found.map((processor) => joinBehind(members, open, processor)).filter((curves) => curves !== null);
+}
+
+function joinBehind(members, open, processor) {
   const joined = open.filter(({ visit }) => behind(visit, processor));
   if (joined.some(({ visit }) => !known(visit, processor))) return null;
   const rest = curvesOf(members.filter((member) => !joined.includes(member)));
@@ -153,50 +149,43 @@ function behind(visit, place) {
   return null;
 }
 
-function sharedProcessor(visits) {
+function sharedProcessors(visits) {
   const seen = new Map();
   for (const visit of visits) {
     for (let before = visit.prev; before && before.way === visit.way; before = before.prev) {
       if (!isProcessor(before.place) || before.place.preempts || before.least.includes(0n)) continue;
-      const times = (seen.get(before.place) ?? 0) + 1;
-      if (times > 1) return before.place;
-      seen.set(before.place, times);
+      seen.set(before.place, (seen.get(before.place) ?? new Set()).add(visit));
     }
   }
-  return null;
+  return [...seen].filter(([, passing]) => passing.size > 1).map(([place]) => place);
 }
 
+// As many packets of the first of them as the most work that may come in the least service: whole
+// packets, as the page has it, although the work itself would do.
 function together(members, processor) {
-  let period = null;
-  let rise = 0n;
-  let longest = 0n;
-  const delays = [];
-  for (const { visit, costs } of members) {
-    const start = behind(visit, processor);
-    for (const [i, cost] of costs.entries()) {
-      period = period === null ? start.least[i] : min(period, start.least[i]);
-      longest = max(longest, start.least[i]);
-      rise = max(rise, ceilDiv(cost << FINE, start.least[i]));
-    }
-    delays.push(since(visit, start));
-  }
-  const spread = largest(delays.map((delay) => delay.most)) - delays.map((delay) => delay.least).reduce(min);
-  const cost = ((rise * period) >> FINE) + 1n;
-  return { period, burst: 1n, jitter: longest + spread, cost };
+  const served = members.flatMap(({ visit, costs }) => {
+    const { least } = behind(visit, processor);
+    return costs.map((cost, i) => ({ cost, least: least[i] }));
+  });
+  const period = served.map(({ least }) => least).reduce(min);
+  const first = largest(members[0].costs);
+  const burst = largest(served.map(({ cost, least }) => ceilDiv(cost * period, least * first)));
+  const delays = members.map(({ visit }) => since(visit, behind(visit, processor)));
+  const spread = largest(delays.map(({ most }) => most)) - delays.map(({ least }) => least).reduce(min);
+  return { period, burst, jitter: largest(served.map(({ least }) => least)) + spread, cost: first };
 }
 
+// Time from the end of the service at `start`, which is not in it, to the arrival of `visit`.
 function since(visit, start) {
   const sum = { least: 0n, most: 0n };
-  for (let here = visit; here !== start; here = here.prev) {
+  for (let here = visit; here.prev !== start; here = here.prev) {
     sum.least += here.via.least;
-    sum.most += here.via.least + here.via.spread;
-    if (here.prev !== start) sum.most += here.prev.claim.delay ?? 0n;
+    sum.most += here.via.least + here.via.spread + here.prev.claim.delay;
   }
   return sum;
 }
 
 const total = (load, t) => {
-  spend(load.size);
   let work = 0n;
   for (const group of load.values()) work += group.upTo(t);
   return rounded(work);
@@ -205,7 +194,6 @@ const total = (load, t) => {
 // Work of a queue up to `t` and of higher ones up to `s`; one line joins both.
 function joint(parts, t, s) {
   let work = 0n;
-  spend(parts.length);
   for (const { own, high, both } of parts) {
     const sum = (own ? own.upTo(t) : 0n) + (high ? high.upTo(s) : 0n);
     work += both ? min(sum, along(both, s)) : sum;
@@ -244,11 +232,11 @@ function steadyWait(parts, before, c, limit) {
     if ((own && !own.line) || (high && !high.line)) return null;
     lined.push({ own: own && alone(own), high: high && alone(high), both });
   }
-  const shared = lined.map((part) => (part.both ? { own: null, high: new Group(part.both, null, null), both: null } : part));
+  const shared = lined.map((part) => (part.both ? { own: null, high: new Group(part.both, null, []), both: null } : part));
   return leastOf([lined, shared].map((some) => waitOfLines(some, before, c, limit)));
 }
 
-const alone = (group) => new Group(group.line, null, null);
+const alone = (group) => new Group(group.line, null, []);
 
 function waitOfLines(parts, before, c, limit) {
   const later = parts.map(({ high, both }) => (both ? min(both.rise, high.line.rise) : high?.line.rise ?? 0n));
@@ -279,14 +267,14 @@ function settle(need, from, limit) {
 function moments(groups, end) {
   const jumps = new Set([0n]);
   for (const group of groups) {
-    for (const { period, jitter } of group.sets().flat()) {
+    for (const { period, jitter } of group.sets.flat()) {
       const first = jitter / period + 1n;
       spend(Number((end + jitter) / period - first + 1n) + 1);
       for (let t = first * period - jitter; t <= end; t += period) jumps.add(t);
     }
   }
   const sorted = inOrder(jumps);
-  const lined = groups.filter((group) => group.line && !group.unlimited);
+  const lined = groups.filter((group) => group.line && group.line.rise > 0n && !group.unlimited);
   return lined.length === 0 ? sorted : inOrder(new Set([...sorted, ...crossings(lined, sorted, end)]));
 }
 
@@ -299,7 +287,6 @@ function crossings(groups, jumps, end) {
     const until = i + 1 < jumps.length ? jumps[i + 1] : end;
     for (const group of groups) {
       const at = reaches(group.line, group.arrived(t));
-      spend(1);
       for (const near of [at - 1n, at]) if (near > t && near < until) all.push(near);
     }
   }
@@ -359,15 +346,11 @@ function groupsOf({ own, high, both }) {
 
 class Sum {
   constructor(line, own, high) {
-    Object.assign(this, { line, own, high, unlimited: false });
+    Object.assign(this, { line, own, high, sets: [], unlimited: false });
   }
 
   arrived(t) {
     return this.own.arrived(t) + this.high.arrived(t);
-  }
-
-  sets() {
-    return [];
   }
 }
 
@@ -422,7 +405,7 @@ function longestWaitUnderWay(plant, entries, higher, before, c, limit) {
 // Other flows of the queue count by their arrivals: the line is also that of flows that wait.
 function byArrivals(parts) {
   return parts && parts.map(({ own, high, both }) => (!own || own.unlimited ? { own, high, both }
-    : { own: new Group(null, own.curves, own.others), high, both: null }));
+    : { own: own.withoutLine(), high, both: null }));
 }
 
 // Both directions of a connection share its packets under way, at the larger cost; requests and
