@@ -269,7 +269,7 @@ function moments(groups, end) {
   for (const group of groups) {
     for (const { period, jitter } of group.sets.flat()) {
       const first = jitter / period + 1n;
-      spend(Number((end + jitter) / period - first + 1n) + 1);
+      spend(20 * Number((end + jitter) / period - first + 1n) + 1);
       for (let t = first * period - jitter; t <= end; t += period) jumps.add(t);
     }
   }
