@@ -60,11 +60,13 @@ function testGranted(plant) {
     visit.bad = visit.claim.rule === null || visit.claim.delay === null;
     visit.unfounded = false;
   }
+  for (const place of plant.places.values()) place.unlimited = place.visits.some(isUnlimited);
   for (const visit of plant.visits) {
-    const at = shown(visit.place.key);
-    const wrong = visit.prev?.bad ? [] : [testArrivals(visit)];
-    for (const found of [...wrong, testDelay(plant, visit, LONGEST)]) {
-      if (found) failures.push(failure(visit.flow.name, at, found.why, found.claim, found.need));
+    const wrong = [visit.prev?.bad ? null : testArrivals(visit), testDelay(plant, visit, LONGEST)];
+    // Where something comes from a place without a rule, this one may lack what is not claimed.
+    if (visit.place.unlimited) wrong[1] = null;
+    for (const found of wrong.filter((other) => other !== null)) {
+      failures.push(failure(visit.flow.name, shown(visit.place.key), found.why, found.claim, found.need));
     }
   }
   for (const flow of plant.flows) {
@@ -72,6 +74,10 @@ function testGranted(plant) {
     if (found) failures.push(failure(flow.name, '', found.why, found.claim, found.need));
   }
   return failures;
+}
+
+function isUnlimited(visit) {
+  return visit.claim.arrivals === null && visit.prev !== null && chainOf(visit.prev).some((before) => before.bad);
 }
 
 const reliesOnBad = (flow) => flow.ways

@@ -59,7 +59,7 @@ function groundsOf(visit) {
     grounds.push({ ...source, burst: source.burst * visit.frames });
   }
   if (prev) grounds.push(...fromBefore(visit, prev));
-  if (flow.connection && visit.offWay && !prev.offWay) {
+  if (flow.connection && flow.claimsWaits && visit.offWay && !prev.offWay) {
     grounds.push({ period: visit.place.node.learns, burst: underWay(visit), jitter: SECOND });
   }
   return grounds;
@@ -69,7 +69,7 @@ function fromBefore(visit, prev) {
   const grounds = [];
   if (prev.place.kind === 'gap') grounds.push({ period: visit.flow.gap, burst: 1n, jitter: 0n });
   const { arrivals, delay } = prev.claim;
-  if (arrivals && delay !== null && !prev.unfounded) {
+  if (arrivals && delay !== null && !prev.unfounded && !prev.bad) {
     grounds.push({
       period: arrivals.period,
       burst: (arrivals.burst / prev.frames) * visit.frames,
