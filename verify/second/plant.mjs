@@ -362,6 +362,7 @@ function serve(visit) {
   visit.longest = costs.map((cost) => cost.longest);
   visit.least = costs.map((cost) => cost.least);
   visit.most = costs.map((cost) => cost.most);
+  visit.ofSmallest = costsOf({ ...visit, sizes: [LEAST_FRAME] })[0].least;
 }
 
 function costsOf(visit) {

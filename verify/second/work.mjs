@@ -160,14 +160,14 @@ function sharedProcessors(visits) {
   return [...seen].filter(([, passing]) => passing.size > 1).map(([place]) => place);
 }
 
-// As many packets of the first of them as the most work that may come in the least service: whole
-// packets, as the page has it, although the work itself would do.
+// As many packets of the first of them as the most work that may come in the service of 64 octets:
+// whole packets, as the page has it, although the work itself would do.
 function together(members, processor) {
   const served = members.flatMap(({ visit, costs }) => {
     const { least } = behind(visit, processor);
     return costs.map((cost, i) => ({ cost, least: least[i] }));
   });
-  const period = served.map(({ least }) => least).reduce(min);
+  const period = members.map(({ visit }) => behind(visit, processor).ofSmallest).reduce(min);
   const first = largest(members[0].costs);
   const burst = largest(served.map(({ cost, least }) => ceilDiv(cost * period, least * first)));
   const delays = members.map(({ visit }) => since(visit, behind(visit, processor)));
