@@ -64,7 +64,8 @@ function loadOf(plant, entries) {
   const load = new Map();
   for (const [key, members] of groups) {
     const line = lineOf(plant, members);
-    const group = new Group(line, curvesOf(members), joinOpen(members));
+    const curves = curvesOf(members);
+    const group = new Group(line, curves, curves === null ? [] : joinOpen(members));
     if (group.unlimited && !line) return null;
     load.set(key, group);
   }
@@ -128,8 +129,7 @@ function joinOpen(members) {
 function joinBehind(members, open, processor) {
   const joined = open.filter(({ visit }) => behind(visit, processor));
   if (joined.some(({ visit }) => !known(visit, processor))) return null;
-  const rest = curvesOf(members.filter((member) => !joined.includes(member)));
-  return rest && [together(joined, processor), ...rest];
+  return [together(joined, processor), ...curvesOf(members.filter((member) => !joined.includes(member)))];
 }
 
 // Delays since the processor have to be claimed.
