@@ -1,7 +1,7 @@
 // Memories that may overflow, and links that may destroy frames. A part of the second checker, which
 // was written from the page docs/reference/certificate.md alone.
 import { framed, largest, max, min } from './plant.mjs';
-import { count, underWay } from './work.mjs';
+import { count, isUnderWay, underWay } from './work.mjs';
 
 // What a station holds of one flow with a gap (docs/models/stations.md).
 const HELD = 1000n;
@@ -66,7 +66,7 @@ function waitingOf(visits, weight) {
     const { arrivals, delay } = visit.claim;
     return arrivals && delay !== null && !visit.bad && !visit.unfounded ? count(arrivals, delay) * weight(visit) : null;
   }));
-  if (!visits[0].flow.claimsWaits) return coming;
+  if (!visits.every(isUnderWay)) return coming;
   const most = largest(visits.map((visit) => underWay(visit) * weight(visit)));
   return coming === null ? most : min(coming, most);
 }

@@ -16,10 +16,6 @@ class Group {
     this.unlimited = this.sets.length === 0;
   }
 
-  withoutLine() {
-    return new Group(null, null, this.sets);
-  }
-
   arrived(t) {
     for (const curves of this.sets) spend(curves.length);
     return this.sets.map((curves) => curves.reduce((sum, curve) => sum + curve.cost * count(curve, t), 0n)).reduce(min);
@@ -52,8 +48,9 @@ const rounded = (work) => ceilDiv(work, 1n << FINE);
 // When a line reaches some work, as the last whole time before.
 const reaches = (line, work) => divCeil((work - line.longest) << FINE, line.rise) - line.slack;
 
-/** The load of one queue, or null if nothing limits it. */
-function loadOf(plant, entries) {
+/** The load of those entries of one queue that count, or null if nothing limits it. The line of a group
+ * is that of all of them. */
+function loadOf(plant, entries, counts) {
   spend(entries.length);
   const groups = new Map();
   for (const entry of entries) {
@@ -62,8 +59,9 @@ function loadOf(plant, entries) {
     groups.get(key).push(entry);
   }
   const load = new Map();
-  for (const [key, members] of groups) {
-    const line = lineOf(plant, members);
+  for (const [key, all] of groups) {
+    const members = all.filter(counts);
+    const line = lineOf(plant, all);
     const curves = curvesOf(members);
     const group = new Group(line, curves, curves === null ? [] : joinOpen(members));
     if (group.unlimited && !line) return null;
@@ -201,13 +199,13 @@ function joint(parts, t, s) {
   return rounded(work);
 }
 
-function partsOf(plant, entries, higher) {
-  const own = loadOf(plant, entries);
-  const high = loadOf(plant, higher);
+function partsOf(plant, entries, higher, counts = () => true) {
+  const own = loadOf(plant, entries, counts);
+  const high = loadOf(plant, higher, () => true);
   if (!own || !high) return null;
   const keys = new Set([...own.keys(), ...high.keys()]);
   return [...keys].map((key) => ({
-    own: own.get(key), high: high.get(key), both: own.has(key) && high.has(key) ? bothLine(plant, key, entries, higher) : null,
+    key, own: own.get(key), high: high.get(key), both: own.has(key) && high.has(key) ? bothLine(plant, key, entries, higher) : null,
   }));
 }
 
@@ -314,7 +312,9 @@ function longestWait(plant, entries, higher, before, c, limit) {
   const parts = partsOf(plant, entries, higher);
   if (!parts) return null;
   if (!ends(parts)) return steadyWait(parts, before, c, limit);
-  const end = settle((t) => before + joint(parts, t, t), 0n, limit);
+  // What comes after the work has been done once needs no longer than what came before, so that the
+  // frame in the way counts for `s` alone.
+  const end = settle((t) => joint(parts, t, t), 0n, limit);
   if (end === null) return null;
   const times = moments(parts.flatMap(groupsOf), end);
   const begins = (t, from) => settle((at) => before + joint(parts, t, at) - c, max(from, t), limit);
@@ -393,19 +393,35 @@ function firstOf(test, from, to) {
 
 // Where flows wait, what they have under way limits the work, however long the busy period is.
 function longestWaitUnderWay(plant, entries, higher, before, c, limit) {
-  const waiting = entries.filter(({ visit }) => visit.flow.claimsWaits);
+  const waiting = entries.filter(({ visit }) => isUnderWay(visit));
   if (waiting.length === 0) return null;
-  const parts = byArrivals(partsOf(plant, entries.filter(({ visit }) => !visit.flow.claimsWaits), higher));
+  const parts = partsOf(plant, entries, higher, ({ visit }) => !isUnderWay(visit));
   if (!parts || !ends(parts)) return null;
-  const base = before + workUnderWay(waiting);
-  const x = settle((t) => base + joint(parts, t, t), 0n, limit);
+  for (const part of parts) {
+    part.waiting = waiting.filter(({ visit }) => groupOf(visit) === part.key);
+    part.underWay = workUnderWay(part.waiting) << FINE;
+  }
+  const x = settle((t) => before + rounded(min(withUnderWay(parts, t, true), withUnderWay(parts, t, false))), 0n, limit);
   return x === null ? null : max(0n, x - c);
 }
 
-// Other flows of the queue count by their arrivals: the line is also that of flows that wait.
-function byArrivals(parts) {
-  return parts && parts.map(({ own, high, both }) => (!own || own.unlimited ? { own, high, both }
-    : { own: own.withoutLine(), high, both: null }));
+// The line of a group limits all of it, so that what its flows have under way need not be added; where
+// it is not the lesser, they share what is under way with other groups.
+function withUnderWay(parts, t, byLines) {
+  let work = 0n;
+  const apart = [];
+  for (const { own, high, both, waiting, underWay: theirs } of parts) {
+    const higher = high ? high.upTo(t) : 0n;
+    const lines = [own?.line && along(own.line, t) + higher, both && along(both, t)].filter((limit) => limit);
+    const line = lines.length > 0 ? lines.reduce(min) : null;
+    const arrived = own?.unlimited ? null : higher + (own ? own.arrived(t) << FINE : 0n);
+    if (arrived === null || (byLines && line !== null && line < arrived + theirs)) work += line;
+    else {
+      work += arrived;
+      apart.push(...waiting);
+    }
+  }
+  return work + (workUnderWay(apart) << FINE);
 }
 
 // Both directions of a connection share its packets under way, at the larger cost; requests and
@@ -417,6 +433,12 @@ function workUnderWay(entries) {
     connections.set(key, max(connections.get(key) ?? 0n, underWay(visit) * largest(costs)));
   }
   return [...connections.values()].reduce((a, b) => a + b, 0n);
+}
+
+/** Whether what is under way limits the packets here. Nothing waits for copies off the way, nor for the
+ * tasks that take a file. */
+export function isUnderWay({ flow, offWay, place, prev }) {
+  return flow.claimsWaits && !offWay && !(flow.connection && place.kind === 'tasks' && prev !== null);
 }
 
 /** Most packets of a connection, or of a request, that are under way at once. */
@@ -451,7 +473,7 @@ const RULES = {
 
 function byArrival(plant, visit, limit) {
   const entries = visit.place.visits.map(plainCosts);
-  const load = loadOf(plant, entries);
+  const load = loadOf(plant, entries, () => true);
   const backlog = load ? longestBacklog(load, limit) : null;
   const c = ownService(visit);
   return leastOf([
