@@ -30,7 +30,8 @@ function attachFlow(flow, claimed) {
   for (const claim of claimed) {
     const visit = open.get(keyOf(claim.to, claim.way, claim.at))?.shift();
     if (!visit) throw new Impossible(`${flow.name}: no packet visits ${shown(claim.at)} as claimed`);
-    visit.claim = claim;
+    // Without its rule here a claim is none.
+    visit.claim = ruleOf(visit.place) === null ? { ...claim, rule: null, delay: null } : claim;
   }
   const missing = flow.visits.find((visit) => !visit.claim);
   if (missing) throw new Impossible(`${flow.name}: nothing is claimed for ${shown(missing.place.key)}`);
@@ -126,20 +127,26 @@ function allowed(plant, visit) {
   return claim.rule === ruleOf(place);
 }
 
-/** The rule by which a place chooses, or null if the format has none for it. */
+// Rules of ports that this checker has.
+const KNOWN = ['arrival', 'priority', 'frames', 'octets'];
+
+/** The rule by which a place chooses, or null if the format, or this checker, has none for it. */
 export function ruleOf(place) {
   const { node } = place;
   if (place.kind === 'gap') return 'gap';
   if (place.kind === 'router') return 'arrival';
   if (place.kind === 'tasks') return node.tasks.messages_first ? 'preemption' : 'arrival';
   if (place.kind === 'stack') {
-    if (node.beyond.some((what) => what.startsWith('stack:'))) return null;
+    if (node.beyond.some((what) => what.startsWith('stack:')) || node.layer?.receive) return null;
     return (node.layer?.instances ?? null) === null ? 'arrival' : 'preemption';
   }
   if (place.wire.half) return null;
-  if (node.kind === 'station') return node.beyond.some((what) => what.startsWith('port:')) ? null : 'arrival';
+  if (node.kind === 'station') {
+    const isPlain = !node.by_deadline && (node.layer?.transmit?.rule ?? 'arrival') === 'arrival';
+    return isPlain && !node.beyond.some((what) => what.startsWith('port:')) ? 'arrival' : null;
+  }
   const { selection } = node.ports[place.number - 1];
-  return selection === 'other' ? null : selection;
+  return KNOWN.includes(selection) ? selection : null;
 }
 
 /** The sum of delays and of the time between from the release to `end`, or null without a claim. */

@@ -28,11 +28,29 @@ export function overflowing(plant) {
 const sum = (values) => values.reduce((a, b) => (a === null || b === null ? null : a + b), 0n);
 
 function tellStation(node, places, tell) {
-  const stack = places.filter((place) => place.kind === 'stack').flatMap((place) => place.visits);
-  tell(`stack ${node.name}`, waiting(stack, () => 1n), node.stack_queue);
+  const { layer } = node;
+  const stacks = places.filter((place) => place.kind === 'stack');
+  const packets = (visits) => waiting(visits, () => 1n);
+  if (layer?.receive) tell(`receive queues of ${node.name}`, null, 0n);
+  else if (layer?.instances) tellInstances(node, stacks, packets, tell);
+  else tell(`stack ${node.name}`, packets(stacks.flatMap((place) => place.visits)), node.stack_queue);
   for (const place of places) {
+    if (place.kind === 'tasks') tell(`tasks ${node.name}`, packets(place.visits), node.stack_queue);
+    if (place.kind === 'port' && layer?.transmit) {
+      const isPlain = layer.transmit.rule === 'arrival';
+      const room = layer.transmit.limits.reduce((a, b) => a + b, 0n);
+      tell(`transmit queues of ${node.name}`, isPlain ? packets(place.visits) : null, room);
+    }
     if (place.kind === 'gap') tell(`gap ${place.visits[0].flow.name}`, waiting(place.visits, () => 1n), HELD);
     if (place.kind === 'port') tell(`port ${node.name} ${place.number}`, octetsAt(place), node.driver_queue);
+  }
+}
+
+function tellInstances(node, stacks, packets, tell) {
+  for (const place of stacks) {
+    for (const [queue, room] of node.layer.instances.entries()) {
+      tell(`instance ${queue} of ${node.name}`, packets(place.visits.filter((visit) => visit.queue === queue)), room);
+    }
   }
 }
 

@@ -238,7 +238,7 @@ function travel(plant, trip, from, before) {
     last = visit(plant, trip, last, place, { answer: last !== null && last === before, tag, ...more });
   };
   if (station.tasks && passesTasks(trip)) add(tasksOf(plant, station), { queue: taskQueue(station, trip) });
-  if (station.stack) add(stackOf(plant, station, 'send'), { side: 'send', queue: classOf(station, tag) });
+  if (station.stack) add(stackOf(plant, station, 'send'), { side: 'send', queue: classOf(station, tag, trip) });
   if (trip.targets.has(from)) return receive(plant, { ...trip, turned: true }, station, null, last);
   if (trip.flow.gap !== null && trip.way === 'request') add(placeAt(plant, 'gap', from, trip.flow.name, {}));
   const first = [...(trip.chosen.get(from) ?? [])];
@@ -266,17 +266,19 @@ function portOf(plant, node, number) {
 const taskQueue = (station, trip) => (station.tasks.messages_first && !trip.flow.connection ? 1 : 0);
 
 // The highest instance has all classes from its own on.
-function classOf(station, tag) {
+function classOf(station, tag, trip) {
   const { layer } = station;
   if (!layer || layer.instances === null) return 0;
-  return Number(min(tag ? layer.queue_of_pcp[tag.pcp] : layer.untagged, layer.instances - 1n));
+  const other = layer.classes.find((own) => own.flow === trip.flow.name && own.way === trip.way && own.to === trip.to);
+  const own = tag ? layer.queue_of_pcp[tag.pcp] : other?.class ?? layer.untagged;
+  return Number(min(own, BigInt(layer.instances.length - 1)));
 }
 
 function receive(plant, trip, station, tag, prev) {
   const end = { last: prev, beforeTasks: prev };
   const { flow } = trip;
   if (station.stack) {
-    const more = { side: 'receive', tag, queue: classOf(station, tag) };
+    const more = { side: 'receive', tag, queue: classOf(station, tag, trip) };
     end.last = visit(plant, trip, end.last, stackOf(plant, station, 'receive'), more);
   }
   end.beforeTasks = end.last;

@@ -84,12 +84,36 @@ const station = {
   tasks: maybe(object({
     message: time, message_more: time, segment: time, segment_more: time, messages_first: flag,
   })),
-  layer: maybe(object({ queue_of_pcp: queues, untagged: octet, instances: maybe(whole(255n, 1n)) })),
+  layer: maybe(object({
+    queue_of_pcp: queues,
+    untagged: octet,
+    classes: list(object({ flow: text, to: maybe(text), way: oneOf('request', 'reply'), class: octet })),
+    instances: maybe(list(time, 1, 8)),
+    receive: maybe(object({
+      rule: oneOf('highest', 'promoting', 'flag'),
+      input: time,
+      limits: list(time, 1, 8),
+      picks: time,
+      idle: maybe(time),
+      below_top: flag,
+    })),
+    transmit: maybe(object({
+      rule: oneOf('arrival', 'moderate', 'strict', 'rings'),
+      limits: list(time, 1, 8),
+      ring: whole(LARGEST, 1n),
+      high_from: octet,
+      sends_empty: flag,
+      idle: maybe(time),
+      rings: whole(8n, 1n),
+    })),
+  })),
+  by_deadline: flag,
 };
 
 const switchPort = object({
-  selection: oneOf('arrival', 'priority', 'frames', 'octets', 'other'),
+  selection: oneOf('arrival', 'priority', 'frames', 'octets', 'credit', 'deadline', 'other'),
   turns: maybe(list(time, 8, 8)),
+  quanta: maybe(list(time, 8, 8)),
   vlan: object({
     kind: oneOf('transparent', 'access', 'trunk'),
     members: maybe(list(whole(65535n))),
@@ -137,6 +161,7 @@ const flow = object({
   gap: maybe(whole(LARGEST, 1n)),
   reply: maybe(object({ payload: whole(1n << 30n), after: time, longest: time })),
   ways: list(object({ to: text, out: list(port, 0, 1000), back: maybe(list(port, 0, 1000)), configured: flag }), 1),
+  due: maybe(object({ elsewhere: time, at: list(object({ port, within: time })) })),
   deadline: maybe(time),
 });
 
@@ -149,7 +174,10 @@ const visit = object({
   way: oneOf('request', 'reply'),
   at: place,
   arrivals: maybe(object({ period: whole(LARGEST, 1n), burst: whole(LARGEST, 1n), jitter: time })),
-  rule: maybe(oneOf('arrival', 'priority', 'preemption', 'frames', 'octets', 'gap')),
+  rule: maybe(oneOf(
+    'arrival', 'priority', 'preemption', 'frames', 'octets', 'gap',
+    'credit', 'deadline', 'highest', 'promoting', 'flag', 'moderate', 'strict', 'rings',
+  )),
   delay: maybe(time),
 });
 
