@@ -66,7 +66,9 @@ def credit(queue, loads, server):
     rate, slopes = server.rate, server.turns
     own, above = chosen(loads, lambda other: other == queue), chosen(loads, lambda other: other > queue)
     plain = chosen(above, lambda other: not slopes[other])
-    front, left = longest(chosen(loads, lambda other: other < queue)), rate
+    takes_turns = server.quanta is not None and server.quanta[queue] > 0
+    # Among turns a lower frame is one of those that count anyway.
+    front, left = 0 if takes_turns else longest(chosen(loads, lambda other: other < queue)), rate
     for other in {load.queue for load in above if slopes[load.queue]}:
         # A frame begins without a debt, and ends with one that its slope pays.
         debt = longest(chosen(above, lambda own: own == other)) * (rate - slopes[other])
@@ -75,7 +77,7 @@ def credit(queue, loads, server):
     if left <= 0:
         return None
     common = gcd(rate, left)
-    if server.quanta is not None and server.quanta[queue]:
+    if takes_turns:
         plain = [load for load in loads if not slopes[load.queue]]
         return _below_slopes(queue, plain, server, front, (rate // common, left // common))
     if not slopes[queue]:

@@ -118,6 +118,8 @@ class Ways:
         own.octet, own.is_lossy, own.rate = frames.OCTET // link.rate, link.errors > 0, link.rate
         if isinstance(node, Switch):
             own.rule, own.turns, own.quanta = node.ports[port[1] - 1][:3]
+            if own.rule == 'credit' and own.quanta and not any(own.turns):
+                own.rule, own.turns = 'octets', own.quanta
             if own.rule == "other":
                 own.rule, own.lacks = None, "the selection of the port"
         elif node.by_deadline:

@@ -29,7 +29,8 @@ def needs(document):
     checker.run()
     found = []
     for server in checker.ways.servers.values():
-        if server.rule is None:
+        # Where something comes from a place without a rule, a claim that fails is not certified.
+        if server.rule is None or checker._lack_of(server) is not None:
             continue
         loads = checker._loads(server)
         for load in loads:
@@ -104,16 +105,17 @@ class Second:
         self.node, self.own, self.counts, self.differ = node, [], collections.Counter(), []
         self.folder = tempfile.TemporaryDirectory()
 
-    def ask(self, document, what):
-        """Keeps a document for it."""
+    def ask(self, document, what, held_before=None):
+        """Keeps a document for it, maybe with the streams that were certified before a change."""
         if self.node is not None:
             path = pathlib.Path(self.folder.name, f"{len(self.own)}.json")
             path.write_text(json.dumps(document), encoding="utf-8")
-            self.own.append((str(path), what, *verdict(document)))
+            rejected, held = verdict(document)
+            self.own.append((str(path), what, rejected, held if held_before is None else held_before))
 
     def compare(self):
-        """Runs it on all of them. A document whose flaw is at a place for which it has no rule, it cannot
-        reject; what it certifies must be certified here."""
+        """Runs it on all of them. A flaw at a place for which it has no rule it cannot see, and certifies what
+        does not rest on it; whatever it certifies must be certified here, before the change."""
         if not self.own:
             return {}
         script = pathlib.Path(__file__).resolve().parent.parent / "second" / "check.mjs"
@@ -124,10 +126,10 @@ class Second:
             is_no = answer["verdict"] in ("rejected", "error")
             other = {(own["flow"], own["to"]) for own in answer.get("streams", ())
                      if own["verdict"] in ("certified", "only if")}
-            if rejected == is_no and (rejected or other <= held):
+            if rejected == is_no and other <= held:
                 self.counts["rejected" if rejected else "accepted"] += 1
                 self.counts["streams"] += len(other)
-            elif rejected and answer["verdict"] == "not certified" and not other:
+            elif rejected and answer["verdict"] == "not certified" and other <= held:
                 self.counts["beyond"] += 1
             else:
                 self.differ.append(f"{what}: {answer['verdict']}, {answer.get('failures', ())[:1]}")
@@ -166,7 +168,7 @@ def main(arguments):
                 what = mutations(changed, dice)
                 if what is not None:
                     total.update(mutations=1)
-                    second.ask(changed, f"{path}: {what}")
+                    second.ask(changed, f"{path}: {what}", verdict(document)[1])
                     if not verdict(changed)[0]:
                         survived.append(f"{path}: {what}")
         elif not result.failures:

@@ -10,8 +10,8 @@ use rtether_model::endnode::{
 };
 use rtether_model::flow::{Bulk, Delivery, Flow, FlowId, Traffic};
 use rtether_model::network::{
-    AddressTable, Cost, EndStation, ForwardingMode, Jitter, Link, MulticastForwarding, Network,
-    NodeId, NodeKind, Pcp, PortId, PortPlan, PortVlan, Selection, Servers, Stack, Switch,
+    AddressTable, Cost, EndStation, Feature, ForwardingMode, Jitter, Link, MulticastForwarding,
+    Network, NodeId, NodeKind, Pcp, PortId, PortPlan, PortVlan, Selection, Servers, Stack, Switch,
     TagHandling,
 };
 use rtether_model::partition::LocalDeadlines;
@@ -735,8 +735,12 @@ fn selection_of(switch: &Switch, port: u16) -> (&'static str, Turns, Turns) {
         }
         Selection::CbsDrr { .. } => {
             let plan = PortPlan::new(switch.selection_at(port), switch.queues.count());
+            let quanta = Some(plan.quanta().map(u64::from));
+            if !plan.needs(Feature::Credits) {
+                return ("octets", quanta, None);
+            }
             let slopes = plan.idle_slopes().map(rtether_model::quantity::BitRate::as_bps);
-            ("credit", Some(slopes), Some(plan.quanta().map(u64::from)))
+            ("credit", Some(slopes), quanta)
         }
         Selection::EarliestDeadline => ("deadline", None, None),
     }

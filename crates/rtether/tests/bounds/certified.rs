@@ -45,7 +45,10 @@ fn survey(python: &Path, arguments: &[String]) -> Value {
     assert!(output.status.success(), "{errors}");
     let found: Value = serde_json::from_slice(&output.stdout).expect("one line of JSON");
     let differ = &found["second"]["differ"];
-    assert!(differ.is_null() || *differ == serde_json::json!([]), "the checkers differ: {differ:#}");
+    assert!(
+        differ.is_null() || *differ == serde_json::json!([]),
+        "the checkers differ: {differ:#}"
+    );
     found
 }
 
