@@ -48,9 +48,8 @@ const rounded = (work) => ceilDiv(work, 1n << FINE);
 // When a line reaches some work, as the last whole time before.
 const reaches = (line, work) => divCeil((work - line.longest) << FINE, line.rise) - line.slack;
 
-/** The load of those entries of one queue that count, or null if nothing limits it. The line of a group
- * is that of all of them. */
-function loadOf(plant, entries, counts) {
+/** The load of one queue, or null if nothing limits it. */
+function loadOf(plant, entries) {
   spend(entries.length);
   const groups = new Map();
   for (const entry of entries) {
@@ -59,9 +58,8 @@ function loadOf(plant, entries, counts) {
     groups.get(key).push(entry);
   }
   const load = new Map();
-  for (const [key, all] of groups) {
-    const members = all.filter(counts);
-    const line = lineOf(plant, all);
+  for (const [key, members] of groups) {
+    const line = lineOf(plant, members);
     const curves = curvesOf(members);
     const group = new Group(line, curves, curves === null ? [] : joinOpen(members));
     if (group.unlimited && !line) return null;
@@ -199,13 +197,13 @@ function joint(parts, t, s) {
   return rounded(work);
 }
 
-function partsOf(plant, entries, higher, counts = () => true) {
-  const own = loadOf(plant, entries, counts);
-  const high = loadOf(plant, higher, () => true);
+function partsOf(plant, entries, higher) {
+  const own = loadOf(plant, entries);
+  const high = loadOf(plant, higher);
   if (!own || !high) return null;
   const keys = new Set([...own.keys(), ...high.keys()]);
   return [...keys].map((key) => ({
-    key, own: own.get(key), high: high.get(key), both: own.has(key) && high.has(key) ? bothLine(plant, key, entries, higher) : null,
+    own: own.get(key), high: high.get(key), both: own.has(key) && high.has(key) ? bothLine(plant, key, entries, higher) : null,
   }));
 }
 
@@ -391,54 +389,37 @@ function firstOf(test, from, to) {
   return yes;
 }
 
-// Where flows wait, what they have under way limits the work, however long the busy period is.
+// Where flows wait, what they have under way limits the work, however long the busy period is. Higher
+// packets come in another window than those of the queue, so that no line joins both.
 function longestWaitUnderWay(plant, entries, higher, before, c, limit) {
   const waiting = entries.filter(({ visit }) => isUnderWay(visit));
   if (waiting.length === 0) return null;
-  const parts = partsOf(plant, entries, higher, ({ visit }) => !isUnderWay(visit));
-  if (!parts || !ends(parts)) return null;
-  for (const part of parts) {
-    part.waiting = waiting.filter(({ visit }) => groupOf(visit) === part.key);
-    part.underWay = workUnderWay(part.waiting) << FINE;
-  }
-  const x = settle((t) => before + rounded(min(withUnderWay(parts, t, true), withUnderWay(parts, t, false))), 0n, limit);
+  const parts = partsOf(plant, entries.filter(({ visit }) => !isUnderWay(visit)), higher);
+  if (!parts) return null;
+  for (const part of parts) part.both = null;
+  if (!ends(parts)) return null;
+  const base = before + workUnderWay(waiting);
+  const x = settle((t) => base + joint(parts, t, t), 0n, limit);
   return x === null ? null : max(0n, x - c);
 }
 
-// The line of a group limits all of it, so that what its flows have under way need not be added; where
-// it is not the lesser, they share what is under way with other groups.
-function withUnderWay(parts, t, byLines) {
-  let work = 0n;
-  const apart = [];
-  for (const { own, high, both, waiting, underWay: theirs } of parts) {
-    const higher = high ? high.upTo(t) : 0n;
-    const lines = [own?.line && along(own.line, t) + higher, both && along(both, t)].filter((limit) => limit);
-    const line = lines.length > 0 ? lines.reduce(min) : null;
-    const arrived = own?.unlimited ? null : higher + (own ? own.arrived(t) << FINE : 0n);
-    if (arrived === null || (byLines && line !== null && line < arrived + theirs)) work += line;
-    else {
-      work += arrived;
-      apart.push(...waiting);
-    }
-  }
-  return work + (workUnderWay(apart) << FINE);
-}
+const connectionOf = ({ flow, to }) => `${flow.name}\u0000${to}`;
 
 // Both directions of a connection share its packets under way, at the larger cost; requests and
 // answers of an adaptive flow count apart.
 function workUnderWay(entries) {
   const connections = new Map();
   for (const { visit, costs } of entries) {
-    const key = visit.flow.connection ? `${visit.flow.name}\u0000${visit.to}` : visit;
+    const key = visit.flow.connection ? connectionOf(visit) : visit;
     connections.set(key, max(connections.get(key) ?? 0n, underWay(visit) * largest(costs)));
   }
   return [...connections.values()].reduce((a, b) => a + b, 0n);
 }
 
-/** Whether what is under way limits the packets here. Nothing waits for copies off the way, nor for the
- * tasks that take a file. */
-export function isUnderWay({ flow, offWay, place, prev }) {
-  return flow.claimsWaits && !offWay && !(flow.connection && place.kind === 'tasks' && prev !== null);
+/** Whether what is under way limits the packets here. Nothing waits for copies off the way; at the
+ * tasks of a receiver other limits are tried, since nothing waits for those that take a file. */
+export function isUnderWay({ flow, offWay, place, prev, answer }) {
+  return flow.claimsWaits && !offWay && !(place.kind === 'tasks' && prev !== null && !answer);
 }
 
 /** Most packets of a connection, or of a request, that are under way at once. */
@@ -473,7 +454,7 @@ const RULES = {
 
 function byArrival(plant, visit, limit) {
   const entries = visit.place.visits.map(plainCosts);
-  const load = loadOf(plant, entries, () => true);
+  const load = loadOf(plant, entries);
   const backlog = load ? longestBacklog(load, limit) : null;
   const c = ownService(visit);
   return leastOf([
@@ -590,7 +571,7 @@ function gapDelay(visit) {
 // Copies for later listeners come behind this one where all are released.
 function laterCopies(visit) {
   const { flow } = visit;
-  if (visit.prev || visit.to === null) return 0n;
+  if (visit.prev || visit.to === null || visit.frames > 1n) return 0n;
   let seen = false;
   let work = 0n;
   for (const other of flow.visits) {
