@@ -48,8 +48,7 @@ const rounded = (work) => ceilDiv(work, 1n << FINE);
 // When a line reaches some work, as the last whole time before.
 const reaches = (line, work) => divCeil((work - line.longest) << FINE, line.rise) - line.slack;
 
-/** The load of one queue, or null if nothing limits it. */
-function loadOf(plant, entries) {
+function grouped(entries) {
   spend(entries.length);
   const groups = new Map();
   for (const entry of entries) {
@@ -57,8 +56,13 @@ function loadOf(plant, entries) {
     if (!groups.has(key)) groups.set(key, []);
     groups.get(key).push(entry);
   }
+  return groups;
+}
+
+/** The load of one queue, or null if nothing limits it. */
+function loadOf(plant, entries) {
   const load = new Map();
-  for (const [key, members] of groups) {
+  for (const [key, members] of grouped(entries)) {
     const line = lineOf(plant, members);
     const curves = curvesOf(members);
     const group = new Group(line, curves, curves === null ? [] : joinOpen(members));
@@ -184,7 +188,7 @@ function since(visit, start) {
 const total = (load, t) => {
   let work = 0n;
   for (const group of load.values()) work += group.upTo(t);
-  return rounded(work);
+  return work;
 };
 
 // Work of a queue up to `t` and of higher ones up to `s`; one line joins both.
@@ -294,13 +298,13 @@ function longestBacklog(load, limit) {
   const groups = [...load.values()];
   const parts = groups.map((own) => ({ own }));
   if (!ends(parts)) return steadyWait(parts, 0n, 0n, limit);
-  const end = settle((t) => total(load, t), 0n, limit);
+  const end = settle((t) => rounded(total(load, t)), 0n, limit);
   if (end === null) return null;
   let most = 0n;
   const times = moments(groups, end);
   for (const [i, t] of times.entries()) {
     const last = (times[i + 1] ?? end + 1n) - 1n;
-    for (const at of last > t ? [t, last] : [t]) most = max(most, total(load, at) - at);
+    for (const at of last > t ? [t, last] : [t]) most = max(most, rounded(total(load, at)) - at);
   }
   return most;
 }
@@ -392,15 +396,56 @@ function firstOf(test, from, to) {
 // Where flows wait, what they have under way limits the work, however long the busy period is. Higher
 // packets come in another window than those of the queue, so that no line joins both.
 function longestWaitUnderWay(plant, entries, higher, before, c, limit) {
-  const waiting = entries.filter(({ visit }) => isUnderWay(visit));
-  if (waiting.length === 0) return null;
-  const parts = partsOf(plant, entries.filter(({ visit }) => !isUnderWay(visit)), higher);
-  if (!parts) return null;
-  for (const part of parts) part.both = null;
-  if (!ends(parts)) return null;
-  const base = before + workUnderWay(waiting);
-  const x = settle((t) => base + joint(parts, t, t), 0n, limit);
+  if (!entries.some(({ visit }) => isUnderWay(visit))) return null;
+  const high = loadOf(plant, higher);
+  const groups = groupsUnderWay(plant, entries);
+  if (!high || groups.some((group) => group.line === null && group.rest === null)) return null;
+  const shapes = [...high.values(), ...groups.map(({ line, rest }) => new Group(line, null, rest ? rest.sets : []))];
+  if (!ends(shapes.map((own) => ({ own })))) return null;
+  const work = (t) => rounded(total(high, t) + min(withUnderWay(groups, t, true), withUnderWay(groups, t, false)));
+  const x = settle((t) => before + work(t), 0n, limit);
   return x === null ? null : max(0n, x - c);
+}
+
+// Of each group: the line of all of it and that without connections, what its flows have under way,
+// and the arrivals of those that do not wait, or null if nothing limits them.
+function groupsUnderWay(plant, entries) {
+  const groups = [];
+  for (const members of grouped(entries).values()) {
+    const waiting = members.filter(({ visit }) => isUnderWay(visit));
+    const others = members.filter(({ visit }) => !isUnderWay(visit));
+    const apart = members.filter(({ visit }) => !(isUnderWay(visit) && visit.flow.connection));
+    const curves = curvesOf(others);
+    const rest = curves === null ? null : new Group(null, curves, joinOpen(others));
+    const lineApart = apart.length > 0 ? lineOf(plant, apart) : null;
+    groups.push({ waiting, rest, line: lineOf(plant, members), lineApart, own: workUnderWay(waiting) << FINE });
+  }
+  return groups;
+}
+
+// The line of a group limits all of it, so that what its flows have under way need not be added. Where
+// the line is not the lesser they are added once, and their other directions leave the other lines.
+function withUnderWay(groups, t, byLines) {
+  const apart = [];
+  const lined = [];
+  let work = 0n;
+  for (const group of groups) {
+    const arrived = group.rest && (group.rest.arrived(t) << FINE);
+    const line = group.line && along(group.line, t);
+    if (arrived === null || (byLines && line !== null && line < arrived + group.own)) {
+      lined.push({ ...group, line });
+      continue;
+    }
+    work += arrived;
+    apart.push(...group.waiting);
+  }
+  const added = new Set(apart.map(({ visit }) => connectionOf(visit)));
+  for (const { line, lineApart, waiting } of lined) {
+    const connections = waiting.filter(({ visit }) => visit.flow.connection);
+    const once = lineApart !== null && connections.every(({ visit }) => added.has(connectionOf(visit)));
+    work += once ? min(line, along(lineApart, t)) : line;
+  }
+  return work + (workUnderWay(apart) << FINE);
 }
 
 const connectionOf = ({ flow, to }) => `${flow.name}\u0000${to}`;
@@ -416,10 +461,10 @@ function workUnderWay(entries) {
   return [...connections.values()].reduce((a, b) => a + b, 0n);
 }
 
-/** Whether what is under way limits the packets here. Nothing waits for copies off the way; at the
- * tasks of a receiver other limits are tried, since nothing waits for those that take a file. */
-export function isUnderWay({ flow, offWay, place, prev, answer }) {
-  return flow.claimsWaits && !offWay && !(place.kind === 'tasks' && prev !== null && !answer);
+/** Whether what is under way limits the packets here. Nothing waits for copies off the way, nor for the
+ * tasks that take a file. */
+export function isUnderWay({ flow, offWay, place, prev }) {
+  return flow.claimsWaits && !offWay && !(flow.connection && place.kind === 'tasks' && prev !== null);
 }
 
 /** Most packets of a connection, or of a request, that are under way at once. */
