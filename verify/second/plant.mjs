@@ -26,6 +26,9 @@ export function build(scenario) {
   for (const node of scenario.nodes) {
     if (plant.nodes.has(node.name)) throw new Impossible(`two nodes are named ${node.name}`);
     plant.nodes.set(node.name, node);
+    for (const port of node.ports ?? []) {
+      if (['frames', 'octets'].includes(port.selection) && !port.turns) throw new Impossible(`${node.name}: no turns`);
+    }
     node.plain = node.kind === 'switch' && !node.strips_tags
       && node.ports.every((port) => port.vlan.kind === 'transparent' && port.default_pcp === 0);
   }

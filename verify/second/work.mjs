@@ -293,24 +293,26 @@ function crossings(groups, jumps, end) {
   return all;
 }
 
-/** The largest `a(t) - t` in a busy period, or null if it does not end. */
-function longestBacklog(load, limit) {
+/** The largest `a(t) - t` in a busy period less `c`, or null if it does not end. */
+function longestBacklog(load, c, { limit, enough }) {
+  if (!load) return null;
   const groups = [...load.values()];
   const parts = groups.map((own) => ({ own }));
-  if (!ends(parts)) return steadyWait(parts, 0n, 0n, limit);
+  if (!ends(parts)) return steadyWait(parts, 0n, c, limit);
   const end = settle((t) => rounded(total(load, t)), 0n, limit);
   if (end === null) return null;
   let most = 0n;
   const times = moments(groups, end);
   for (const [i, t] of times.entries()) {
     const last = (times[i + 1] ?? end + 1n) - 1n;
-    for (const at of last > t ? [t, last] : [t]) most = max(most, rounded(total(load, at)) - at);
+    for (const at of last > t ? [t, last] : [t]) most = max(most, rounded(total(load, at)) - at - c);
+    if (most > enough) break;
   }
   return most;
 }
 
 // The largest `s - t`, where `s` is when all that goes before a packet of `t` has been served.
-function longestWait(plant, entries, higher, before, c, limit) {
+function longestWait(plant, entries, higher, before, c, { limit, enough }) {
   const parts = partsOf(plant, entries, higher);
   if (!parts) return null;
   if (!ends(parts)) return steadyWait(parts, before, c, limit);
@@ -328,6 +330,7 @@ function longestWait(plant, entries, higher, before, c, limit) {
     s = begins(t, s);
     if (s === null) return null;
     most = max(most, s - t);
+    if (most > enough) break;
     if (last === t) continue;
     const idle = (at) => before + joint(parts, at, at) - c <= at;
     for (const at of turns({ t, s, last, times, begins, idle, rising })) {
@@ -395,7 +398,7 @@ function firstOf(test, from, to) {
 
 // Where flows wait, what they have under way limits the work, however long the busy period is. Higher
 // packets come in another window than those of the queue, so that no line joins both.
-function longestWaitUnderWay(plant, entries, higher, before, c, limit) {
+function longestWaitUnderWay(plant, entries, higher, before, c, { limit }) {
   if (!entries.some(({ visit }) => isUnderWay(visit))) return null;
   const high = loadOf(plant, higher);
   const groups = groupsUnderWay(plant, entries);
@@ -475,16 +478,30 @@ export function underWay({ flow, frames }) {
   return file === null ? most : min(most, ceilDiv(file, segment) + 1n);
 }
 
-/** The least delay that the rule of this visit needs, or null if the rule cannot give one. */
+/** A delay that the rule of this visit allows, the least that it needs unless the claim is longer; or
+ * null if the rule cannot give one. */
 export function leastDelay(plant, visit, limit) {
   const { place } = visit;
-  const { rule } = visit.claim;
+  const { rule, delay } = visit.claim;
   if (rule === 'gap') return place.kind === 'gap' ? gapDelay(visit) : null;
   const cached = place.delays ??= new Map();
-  const key = `${rule} ${visit.queue} ${visit.longest.reduce(min)} ${rule === 'preemption' ? largest(visit.longest) : ''}`;
-  if (!cached.has(key)) cached.set(key, RULES[rule](plant, visit, limit));
+  const copies = rule === 'arrival' ? laterCopies(visit) : 0n;
+  const goal = { limit, enough: (delay ?? limit) + copies };
+  const key = [rule, visit.queue, visit.longest.reduce(min), largest(visit.longest), goal.enough].join();
+  if (!cached.has(key)) cached.set(key, RULES[rule](plant, visit, goal));
   const found = cached.get(key);
-  return found === null ? null : max(0n, found - (rule === 'arrival' ? laterCopies(visit) : 0n));
+  return found === null ? null : max(0n, found - copies);
+}
+
+// The first of these delays that is enough, or else the least: some take long to compute.
+function firstEnough(goal, delays) {
+  let least = null;
+  for (const delay of delays) {
+    const found = delay();
+    if (found !== null && (least === null || found < least)) least = found;
+    if (least !== null && least <= goal.enough) break;
+  }
+  return least;
 }
 
 const plainCosts = (visit) => ({ visit, costs: visit.longest });
@@ -497,14 +514,12 @@ const RULES = {
   arrival: byArrival, priority: byPriority, preemption: byPreemption, frames: byFrames, octets: byOctets,
 };
 
-function byArrival(plant, visit, limit) {
+function byArrival(plant, visit, goal) {
   const entries = visit.place.visits.map(plainCosts);
-  const load = loadOf(plant, entries);
-  const backlog = load ? longestBacklog(load, limit) : null;
   const c = ownService(visit);
-  return leastOf([
-    backlog === null ? null : backlog - c,
-    longestWaitUnderWay(plant, entries, [], 0n, c, limit),
+  return firstEnough(goal, [
+    () => longestWaitUnderWay(plant, entries, [], 0n, c, goal),
+    () => longestBacklog(loadOf(plant, entries), c, goal),
   ]);
 }
 
@@ -522,34 +537,36 @@ function split(visit, higherThan) {
 const longestOf = (entries) => largest(entries.flatMap(({ costs }) => costs));
 
 // Where packets under way count, a frame of the own queue may be in the way of higher ones, too.
-function bothWays(plant, own, high, before, c, limit) {
-  return leastOf([
-    longestWait(plant, own, high, before, c, limit),
-    longestWaitUnderWay(plant, own, high, before + (high.length > 0 ? longestOf(own) : 0n), c, limit),
+function bothWays(plant, own, high, before, c, goal) {
+  const withOwn = before + (high.length > 0 ? longestOf(own) : 0n);
+  return firstEnough(goal, [
+    () => longestWaitUnderWay(plant, own, high, withOwn, c, goal),
+    () => longestWait(plant, own, high, before, c, goal),
   ]);
 }
 
-function byPriority(plant, visit, limit) {
-  return byLevels(plant, visit, (queue) => queue > visit.queue, limit);
+function byPriority(plant, visit, goal) {
+  return byLevels(plant, visit, (queue) => queue > visit.queue, goal);
 }
 
-function byLevels(plant, visit, isHigher, limit) {
+function byLevels(plant, visit, isHigher, goal) {
   const { own, high, low } = split(visit, isHigher);
-  return bothWays(plant, own, high, longestOf(low), ownService(visit), limit);
+  return bothWays(plant, own, high, longestOf(low), ownService(visit), goal);
 }
 
-function byPreemption(plant, visit, limit) {
+function byPreemption(plant, visit, goal) {
   const { own, high } = split(visit, (queue) => queue > visit.queue);
-  const waited = bothWays(plant, own, high, 0n, 0n, limit);
-  return waited === null ? null : max(0n, waited - largest(visit.longest));
+  const service = largest(visit.longest);
+  const waited = bothWays(plant, own, high, 0n, 0n, { ...goal, enough: goal.enough + service });
+  return waited === null ? null : max(0n, waited - service);
 }
 
 const turnsOf = (visit) => visit.place.node.ports[visit.place.number - 1].turns;
 
-function byFrames(plant, visit, limit) {
+function byFrames(plant, visit, goal) {
   const turns = turnsOf(visit);
   const w = turns[visit.queue];
-  if (w === 0n) return byLevels(plant, visit, (queue) => turns[queue] === 0n && queue > visit.queue, limit);
+  if (w === 0n) return byLevels(plant, visit, (queue) => turns[queue] === 0n && queue > visit.queue, goal);
   const { own, high, low } = split(visit, (queue) => turns[queue] === 0n);
   const longest = new Map();
   for (const { visit: other, costs } of low) longest.set(other.queue, max(longest.get(other.queue) ?? 0n, largest(costs)));
@@ -558,12 +575,15 @@ function byFrames(plant, visit, limit) {
   const entries = own.map(({ visit: other, costs }) => ({
     visit: other, costs: costs.map((cost) => cost + ceilDiv(round, w)),
   }));
-  return leastOf([behindAll(plant, visit, limit), bothWays(plant, entries, high, before, ownService(visit), limit)]);
+  return firstEnough(goal, [
+    () => bothWays(plant, entries, high, before, ownService(visit), goal),
+    () => behindAll(plant, visit, goal),
+  ]);
 }
 
-const behindAll = (plant, visit, limit) => byLevels(plant, visit, () => true, limit);
+const behindAll = (plant, visit, goal) => byLevels(plant, visit, () => true, goal);
 
-function byOctets(plant, visit, limit) {
+function byOctets(plant, visit, goal) {
   const turns = turnsOf(visit);
   const mine = split(visit, () => true).own;
   const queues = new Map();
@@ -571,7 +591,7 @@ function byOctets(plant, visit, limit) {
     queues.set(other.queue, [...(queues.get(other.queue) ?? []), ...framesOf(other)]);
   }
   const turn = turns[visit.queue];
-  if ([...queues.keys()].some((queue) => turns[queue] === 0n)) return behindAll(plant, visit, limit);
+  if ([...queues.keys()].some((queue) => turns[queue] === 0n)) return behindAll(plant, visit, goal);
   const shares = [...queues].filter(([queue]) => queue !== visit.queue)
     .map(([queue, sizes]) => ({ turn: turns[queue], ...extent(sizes, turns[queue]) }));
   const own = extent(queues.get(visit.queue), turn);
@@ -583,7 +603,10 @@ function byOctets(plant, visit, limit) {
   const entries = mine.map(({ visit: other, costs }) => ({
     visit: other, costs: costs.map((cost, i) => cost + more(framed(other, other.sizes[i]))),
   }));
-  return leastOf([behindAll(plant, visit, limit), bothWays(plant, entries, [], before, ownService(visit), limit)]);
+  return firstEnough(goal, [
+    () => bothWays(plant, entries, [], before, ownService(visit), goal),
+    () => behindAll(plant, visit, goal),
+  ]);
 }
 
 // A sum of fractions, rounded up once.
