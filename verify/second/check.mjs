@@ -18,7 +18,9 @@ const LONGEST = 10n ** 16n;
 /** Verdict, streams and failures of one file. */
 export function checkFile(file) {
   try {
-    if (statSync(file).size > MOST_OCTETS) throw new TooLarge('the file is too large');
+    const found = statSync(file);
+    if (!found.isFile()) throw new TooLarge('no file');
+    if (found.size > MOST_OCTETS) throw new TooLarge('the file is too large');
     const text = new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file));
     return { file, ...check(text) };
   } catch (error) {

@@ -402,16 +402,16 @@ function longestWaitUnderWay(plant, entries, higher, before, c, { limit }) {
   if (!entries.some(({ visit }) => isUnderWay(visit))) return null;
   const high = loadOf(plant, higher);
   const groups = groupsUnderWay(plant, entries);
-  if (!high || groups.some((group) => group.line === null && group.rest === null)) return null;
-  const shapes = [...high.values(), ...groups.map(({ line, rest }) => new Group(line, null, rest ? rest.sets : []))];
-  if (!ends(shapes.map((own) => ({ own })))) return null;
+  if (!high || groups.some(({ line, rest }) => line === null && rest.unlimited && rest.line === null)) return null;
+  const slow = ({ line, rest }) => (rest.line ? [rest] : [new Group(line, null, rest.sets)]);
+  if (!ends([...high.values(), ...groups.flatMap(slow)].map((own) => ({ own })))) return null;
   const work = (t) => rounded(total(high, t) + min(withUnderWay(groups, t, true), withUnderWay(groups, t, false)));
   const x = settle((t) => before + work(t), 0n, limit);
   return x === null ? null : max(0n, x - c);
 }
 
 // Of each group: the line of all of it and that without connections, what its flows have under way,
-// and the arrivals of those that do not wait, or null if nothing limits them.
+// and what limits those that do not wait: arrivals, or their line if any are `null`.
 function groupsUnderWay(plant, entries) {
   const groups = [];
   for (const members of grouped(entries).values()) {
@@ -419,7 +419,8 @@ function groupsUnderWay(plant, entries) {
     const others = members.filter(({ visit }) => !isUnderWay(visit));
     const apart = members.filter(({ visit }) => !(isUnderWay(visit) && visit.flow.connection));
     const curves = curvesOf(others);
-    const rest = curves === null ? null : new Group(null, curves, joinOpen(others));
+    const rest = curves === null ? new Group(lineOf(plant, others), null, [])
+      : new Group(null, curves, joinOpen(others));
     const lineApart = apart.length > 0 ? lineOf(plant, apart) : null;
     groups.push({ waiting, rest, line: lineOf(plant, members), lineApart, own: workUnderWay(waiting) << FINE });
   }
@@ -427,29 +428,34 @@ function groupsUnderWay(plant, entries) {
 }
 
 // The line of a group limits all of it, so that what its flows have under way need not be added. Where
-// the line is not the lesser they are added once, and their other directions leave the other lines.
+// the line is not the lesser they are added once, and leave the lines of other groups.
 function withUnderWay(groups, t, byLines) {
-  const apart = [];
-  const lined = [];
-  let work = 0n;
-  for (const group of groups) {
-    const arrived = group.rest && (group.rest.arrived(t) << FINE);
+  const chosen = groups.map((group) => {
+    const arrived = group.rest.unlimited && !group.rest.line ? null : group.rest.upTo(t);
     const line = group.line && along(group.line, t);
-    if (arrived === null || (byLines && line !== null && line < arrived + group.own)) {
-      lined.push({ ...group, line });
-      continue;
-    }
-    work += arrived;
-    apart.push(...group.waiting);
+    const lined = arrived === null || (byLines && line !== null && line < arrived + group.own);
+    return { ...group, arrived, line, lined };
+  });
+  const added = new Map();
+  for (const { waiting } of chosen.filter(({ lined }) => !lined)) {
+    for (const key of connectionsOf(waiting)) added.set(key, (added.get(key) ?? 0) + 1);
   }
-  const added = new Set(apart.map(({ visit }) => connectionOf(visit)));
-  for (const { line, lineApart, waiting } of lined) {
+  let work = 0n;
+  const apart = [];
+  for (const { waiting, arrived, line, lined, lineApart } of chosen) {
+    const elsewhere = [...connectionsOf(waiting)].every((key) => (added.get(key) ?? 0) > (lined ? 0 : 1));
+    const without = byLines && elsewhere && lineApart ? along(lineApart, t) : null;
     const connections = waiting.filter(({ visit }) => visit.flow.connection);
-    const once = lineApart !== null && connections.every(({ visit }) => added.has(connectionOf(visit)));
-    work += once ? min(line, along(lineApart, t)) : line;
+    const others = waiting.filter(({ visit }) => !visit.flow.connection);
+    if (!lined) apart.push(...connections);
+    const sum = lined ? line : arrived + (workUnderWay(others) << FINE);
+    work += without === null ? sum : min(sum, without);
   }
   return work + (workUnderWay(apart) << FINE);
 }
+
+const connectionsOf = (entries) => new Set(entries.filter(({ visit }) => visit.flow.connection)
+  .map(({ visit }) => connectionOf(visit)));
 
 const connectionOf = ({ flow, to }) => `${flow.name}\u0000${to}`;
 
