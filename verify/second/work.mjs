@@ -621,7 +621,7 @@ function sumUp(fractions) {
   return ceilDiv(whole[0], whole[1]);
 }
 
-const framesOf = (visit) => visit.sizes.map((size) => ({ size: framed(visit, size), vary: visit.sizes.length > 1 }));
+const framesOf = (visit) => visit.sizes.map((size) => ({ size: framed(visit, size), vary: visit.sizes.some((other) => other !== visit.sizes[0]) }));
 
 function extent(frames, turn) {
   const sizes = frames.map(({ size }) => size);

@@ -126,9 +126,11 @@ class Second:
             is_no = answer["verdict"] in ("rejected", "error")
             other = {(own["flow"], own["to"]) for own in answer.get("streams", ())
                      if own["verdict"] in ("certified", "only if")}
-            if rejected == is_no and other <= held:
+            if rejected == is_no:
                 self.counts["rejected" if rejected else "accepted"] += 1
-                self.counts["streams"] += len(other)
+                self.counts["streams"] += len(other & held)
+                # It may see that a place is not full where this one gives up.
+                self.counts["more"] += len(other - held)
             elif rejected and answer["verdict"] == "not certified" and other <= held:
                 self.counts["beyond"] += 1
             else:
