@@ -41,8 +41,10 @@ def slower(loads, rate, share):
 
 
 def shared(latency, own, high, rate, share):
-    """Waits of queues that get `share / rate` of a server behind a latency. It may pause, so that packets
-    under way do not count."""
+    """Waits of queues that get `share / rate` of a server behind a latency. It may pause unless that is all
+    of it, so that packets under way do not count."""
+    if rate == share:
+        return behind(latency, own, high)
     found = by_rate(latency * share, slower(own, rate, share), slower(high, rate, share), share)
     return found and [-(-most // share) for most in found]
 
@@ -101,13 +103,15 @@ def _below_slopes(queue, loads, server, front, part):
     latency = -(-front * rate // share) + 1
     own, others = chosen(loads, lambda other: other == queue), chosen(loads, lambda other: other != queue)
     until_empty = shared(latency, own, others, rate, share)
+    is_whole = rate == share
     in_turn = chosen(loads, lambda other: server.quanta[other])
     base, each = turns_of_octets(queue, in_turn, server.octet, server.quanta)
     # In such small units what an octet brings is whole.
     rate, share = rate * each.denominator, share * each.denominator
     latency = -(-(latency * share + base * rate) // share)
-    found = by_rate(latency * share, _brought(own, each, server.octet, rate, share),
-                    slower(chosen(loads, lambda other: not server.quanta[other]), rate, share), share)
+    wait = behind if is_whole else lambda base, own, high: by_rate(base, own, high, share)
+    found = wait(latency * share, _brought(own, each, server.octet, rate, share),
+                    slower(chosen(loads, lambda other: not server.quanta[other]), rate, share))
     return lesser(until_empty, found and [-(-most // share) for most in found])
 
 
