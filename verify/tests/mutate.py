@@ -164,6 +164,9 @@ class Loader(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def exec_module(self, module):
         exec(self.code, module.__dict__)
 
+    def get_code(self, name):
+        return self.code
+
 
 def put(mutant, tree, known):
     """Puts a mutant in the place of its function, or of its module; returns the tests."""
@@ -329,6 +332,7 @@ class Runs:
                 begun = self.start(mutant)
                 if begun is None:
                     killed[at] = None
+                    tell(mutant)
                 else:
                     running[begun[1]] = (at, begun[0], time.monotonic())
                 if at % 50 == 0:
@@ -339,7 +343,13 @@ class Runs:
             for reader in [*ready, *late]:
                 at, child, _ = running.pop(reader)
                 killed[at] = self.end(chosen[at], reader, child, reader in late)
+                if killed[at] is None:
+                    tell(chosen[at])
         return [killed[at] for at in range(len(chosen))]
+
+
+def tell(mutant):
+    print(f"survived: {mutant.file}:{mutant.line}: {mutant.change}", file=sys.stderr)
 
 
 def excluded(known):
@@ -395,8 +405,6 @@ def main():
     gc.freeze()
     killed = Runs(trees, all_tests).all(chosen, given.jobs)
     survived = [own for own, by in zip(chosen, killed) if by is None]
-    for own in survived:
-        print(f"survived: {own.file}:{own.line}: {own.change}", file=sys.stderr)
     summary = {
         "mutants": len(chosen), "killed": len(chosen) - len(survived), "excluded": len(gone),
         "hung": sum(by == "the clock" for by in killed),

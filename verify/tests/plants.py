@@ -9,6 +9,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from rtether_verify.check import SCHEMA, Checker, Claim, Result, check, words  # noqa: E402
 from rtether_verify.plant import Plant  # noqa: E402
 from rtether_verify.reading import Node  # noqa: E402
+from rtether_verify.rules import RULES  # noqa: E402, F401
 
 US = 10**6
 MS = 10**9

@@ -7,8 +7,11 @@ import json
 import os
 import pathlib
 import random
+import runpy
+import sys
 import tempfile
 import unittest
+from unittest import mock
 
 from plants import MS, US, certificate, check, claim_of, cost, flow, port, stack, star
 from rtether_verify import reading
@@ -54,6 +57,12 @@ class Format(unittest.TestCase):
         self.assertEqual((code, err), (0, ""), out)
         self.assertIn("PASS. 3 of 3 bounds certified.", out)
         self.assertIn("no bound       `file` to z", out)
+
+    def test_it_runs_as_a_module(self):
+        with mock.patch.object(sys, "argv", ["verify", "/no/such/file"]), contextlib.redirect_stderr(io.StringIO()):
+            with self.assertRaises(SystemExit) as caught:
+                runpy.run_module("rtether_verify", run_name="__main__")
+        self.assertEqual(caught.exception.code, 2)
 
     def test_a_memory_that_may_overflow_is_a_condition(self):
         document = sample()
