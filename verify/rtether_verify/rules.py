@@ -242,7 +242,7 @@ class Busy:
             end = self.end(step)
             if end <= self.times[step + 1]:
                 return step + 1
-            step = max(bisect_left(self.times, end), 1) - 1
+            step = bisect_left(self.times, end) - 1
         return None
 
     def known(self, cost):

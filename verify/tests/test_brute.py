@@ -79,6 +79,10 @@ def longest(base, own, high, cost):
     """The largest `s - t`; `t` runs to the end of the busy period. None without an end."""
     if rate(own, high) > 1:
         return None
+    if base and not high:
+        # What is in front shifts all: at some time nothing of the queue itself is left, and what comes from
+        # then on waits as if it came first.
+        return max(base + longest(0, own, [], 0) - cost, 0)
     start = most = time = done = 0
     while True:
         start = max(start, time)
@@ -96,7 +100,7 @@ def longest(base, own, high, cost):
 
 def draw(dice, visit, queue, group=None):
     cost = dice.randrange(1, 9)
-    load = Load(visit, cost, (dice.randrange(40, 90), dice.choice((1, 1, 2)), dice.choice((0, dice.randrange(60)))))
+    load = Load(visit, cost, (dice.randrange(40, 90), dice.choice((1, 1, 3)), dice.choice((0, dice.randrange(60)))))
     load.set(queue=queue, own=cost - dice.choice((0, 0, dice.randrange(cost))), group=group)
     return load
 
@@ -106,12 +110,13 @@ def case(dice, queues):
     names = [None, None, "one", "other"]
     loads = [draw(dice, at, dice.randrange(queues), dice.choice(names)) for at in range(dice.randrange(2, 6))]
     for name in ("one", "other"):
-        # Work of one picosecond in two to four there.
-        over = dice.randrange(2, 5)
+        # What takes a picosecond here takes a half, one, two or three there.
+        over = dice.choice((0.5, 1, 2, 3))
         for load in loads:
             if load.group == name:
-                load.set(ratio=-(-ONE // over), spacing=load.cost * over, slack=dice.randrange(5))
-                if dice.random() < 0.2 and sum(own.group == name for own in loads) > 1:
+                load.spacing = max(int(load.cost * over), 1)
+                load.set(ratio=-(-load.cost * ONE // load.spacing), slack=dice.randrange(5))
+                if dice.random() < 0.2 and over > 1 and sum(own.group == name for own in loads) > 1:
                     load.jitter = None
     return loads
 
