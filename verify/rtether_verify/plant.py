@@ -126,6 +126,8 @@ def flow(node):
     most = NUMBER_MAX if is_cut else frames.payload_max(own.over)
     if own.payload > most or (own.reply is not None and own.reply.payload > most):
         node.fail(f"more than {most} octets do not fit a packet over {own.over}")
+    if own.gap is not None and len(own.ways) > 1 and not own.multicast:
+        node.fail("a gap holds the frames to one listener or a group")
     if own.reply is not None and own.reply.longest < own.reply.after:
         node.fail("`longest` of the reply is below `after`")
     return own

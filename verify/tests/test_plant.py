@@ -210,6 +210,14 @@ class Limits(unittest.TestCase):
                          "scenario.flows[0]: more than 65507 octets do not fit a packet over udp")
         self.assertIn("`longest` of the reply is below `after`", self.said(("flows/0/reply/longest", 4)))
 
+    def test_a_gap_is_of_one_copy(self):
+        # Copies for further listeners would wait for the gap of those before.
+        scenario = star("ayz", [flow("f", "a", "y", "z", gap=1)])
+        with self.assertRaisesRegex(Malformed, "a gap holds the frames to one listener or a group"):
+            read(scenario)
+        scenario["flows"][0]["multicast"] = True
+        read(scenario)
+
     def test_traffic(self):
         file = {"kind": "file", "segment": 1, "window": 1, "file": None, "timeout": 1, "ack_delay": 0}
         of = lambda **more: self.said(("flows/1/traffic", more), ("flows/1/over", "tcp"))
