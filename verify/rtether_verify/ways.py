@@ -42,13 +42,14 @@ class Visit:
 
 
 class Token:
-    """A packet on its way: where it was last, and what has passed since then."""
+    """A packet on its way: where it was last, and what has passed since then; behind a port, how long its
+    octets lasted there, and what was still to come of it (`octet`, `tail`)."""
 
     def __init__(self, sizes, count, kind, tag):
         self.sizes, self.count, self.kind = sizes, count, kind
         self.is_tagged, (self.pcp, self.vid) = tag is not None, tag or (0, 0)
         self.parent, self.least, self.most, self.constant = None, 0, 0, 0
-        self.spacing, self.octet, self.tail, self.limit, self.late = None, 0, (0, 0), None, 0
+        self.spacing, self.limit, self.late = None, None, 0
 
     def copy(self):
         other = Token.__new__(Token)

@@ -28,9 +28,9 @@ ROOT = TESTS.parent / "rtether_verify"
 EXCLUDED = TESTS / "equivalent.csv"
 #: Seconds of processor time for one test, those of a clock for all, and octets of memory, after which a mutant
 #: hangs.
-CPU, WALL, MEMORY = 1, 300, 2 << 30
+CPU, WALL, MEMORY = 0.6, 300, 2 << 30
 #: Calls of a function whose lines are followed.
-TRACED = 100
+TRACED = 50
 
 OTHERS = {
     ast.Lt: (ast.LtE, ast.Gt), ast.LtE: (ast.Lt, ast.GtE), ast.Gt: (ast.GtE, ast.Lt), ast.GtE: (ast.Gt, ast.LtE),
@@ -206,7 +206,7 @@ def tests():
 def fails(test):
     result = unittest.TestResult()
     # What takes longer ends by the signal.
-    signal.setitimer(signal.ITIMER_PROF, CPU * (20 if sys.gettrace() else 1))
+    signal.setitimer(signal.ITIMER_PROF, CPU * (30 if sys.gettrace() else 1))
     test.run(result)
     signal.setitimer(signal.ITIMER_PROF, 0)
     return not result.wasSuccessful()
@@ -233,50 +233,43 @@ def in_child(work):
     os._exit(0)
 
 
-class Covered:
-    """What one test executes of the checker. Lines are those of the first calls of each function."""
+def traced(test):
+    """Returns whether a test passes, how much of the checker it executes, functions called more often than
+    their lines were followed, and lines."""
+    root, ours, calls, lines = str(ROOT), {}, collections.Counter(), set()
 
-    def __init__(self, test):
-        self.count, self.calls, self.lines = 0, collections.Counter(), set()
-        sys.settrace(self.call)
-        self.is_failed = fails(test)
-        sys.settrace(None)
+    def line(frame, event, _):
+        lines.add((frame.f_code, frame.f_lineno))
+        return line
 
-    def call(self, frame, event, _):
+    def call(frame, event, _):
         code = frame.f_code
-        if not code.co_filename.startswith(str(ROOT)):
+        if code not in ours:
+            ours[code] = code.co_filename.startswith(root)
+        if not ours[code]:
             return None
-        self.count += 1
-        self.calls[code] += 1
-        return self.line if self.calls[code] <= TRACED else None
+        calls[code] += 1
+        return line if calls[code] <= TRACED else None
 
-    def line(self, frame, event, _):
-        self.lines.add((frame.f_code, frame.f_lineno))
-        return self.line
-
-    def told(self):
-        place = lambda code, line: (os.path.basename(code.co_filename), line)
-        functions = sorted({place(code, code.co_firstlineno) for code, calls in self.calls.items() if calls > TRACED})
-        return self.count, functions, sorted({place(*own) for own in self.lines})
+    sys.settrace(call)
+    is_failed = fails(test)
+    sys.settrace(None)
+    place = lambda code, at: (os.path.basename(code.co_filename), at)
+    often = {place(code, code.co_firstlineno) for code, count in calls.items() if count > TRACED}
+    return not is_failed, sum(calls.values()), sorted(often), sorted({place(*own) for own in lines})
 
 
 def coverage(known):
-    """Returns what each test executes: functions called more often than their lines were followed, and
-    lines; the tests with least work first."""
-
-    def measure():
-        found = {name: Covered(test) for name, test in sorted(known.items())}
-        failed = [name for name, own in found.items() if own.is_failed]
-        return f"{failed} without a mutant" if failed else {name: own.told() for name, own in found.items()}
-
-    child, reader = in_child(measure)
+    """Returns what each test executes, the tests with least work first."""
+    child, reader = in_child(lambda: {name: traced(test) for name, test in sorted(known.items())})
     with os.fdopen(reader, "rb") as out:
         found = json.loads(out.read() or '"the clock"')
     os.waitpid(child, 0)
-    if not isinstance(found, dict):
-        sys.exit(f"failed: {found}")
-    order = sorted(found, key=lambda name: (found[name][0], name))
-    return {name: tuple({tuple(own) for own in part} for part in found[name][1:]) for name in order}
+    failed = found if isinstance(found, str) else [name for name, own in found.items() if not own[0]]
+    if failed:
+        sys.exit(f"without a mutant fails: {failed}")
+    order = sorted(found, key=lambda name: (found[name][1], name))
+    return {name: tuple({tuple(own) for own in part} for part in found[name][2:]) for name in order}
 
 
 class Runs:

@@ -14,7 +14,7 @@ from rtether_verify import rules
 from rtether_verify.curves import ONE, Load
 
 #: Random queues for each rule.
-ROUNDS = 1000 if "RTETHER_NIGHTLY" in os.environ else 18
+ROUNDS = 1000 if "RTETHER_NIGHTLY" in os.environ else 15
 
 
 def groups(loads):

@@ -162,6 +162,34 @@ class Coarse(unittest.TestCase):
     def limited(self, **more):
         return mock.patch.multiple(rules, FIRST=1, **more)
 
+    def test_how_far_to_look_first(self):
+        # 20 of work and 3 in front, twice; 46 // 4 + 2 = 13 steps, 7 in half of it, 3 in 5.
+        loads = [Load(0, 10, (4, 2, 0))]
+        for steps, found in ((13, 46), (12, 23), (7, 23), (6, 11), (3, 5), (2, 2), (1, 1)):
+            with self.limited(STEPS_MAX=steps):
+                self.assertEqual(rules.first_horizon(loads, 3), found)
+        with mock.patch.object(rules, "FIRST", 47):
+            self.assertEqual(rules.first_horizon(loads, 3), 47)
+
+    def test_sums_of_pieces(self):
+        first = ((0, 5 * ONE, 0), (0, 0, 0))
+        # 5 at once are done before the next 5 come at 10, not before 10 of them come at 5.
+        self.assertEqual(rules._sweep([((10, 10 * ONE, 0), first[0]), first], 20), (5 * ONE, True))
+        self.assertEqual(rules._sweep([first, ((4, 15 * ONE, 0), first[0])], 20), (11 * ONE, True))
+        # 2 and half of the time; what has grown to 3.5 at 3 is done before 4.
+        rising = ((0, 2 * ONE, ONE // 2), (0, 0, 0))
+        self.assertEqual(rules._sweep([rising, ((4, 9 * ONE, 0), rising[0])], 20), (2 * ONE, True))
+        # Twice the time: at 3 there are 8, less 3; at 4 both end. 8 - 4 are left for 5 to 8.
+        steep = ((0, 2 * ONE, 2 * ONE), (0, 0, 0))
+        self.assertEqual(rules._sweep([steep, ((4, 8 * ONE, 0), steep[0])], 20), (5 * ONE, True))
+        # What comes behind the horizon does not count.
+        late = [((0, 30 * ONE, 0), (0, 0, 0)), ((25, 60 * ONE, 0), (0, 30 * ONE, 0))]
+        self.assertEqual(rules._sweep(late, 20), (30 * ONE, False))
+        self.assertEqual(rules._sweep(late, 24), (30 * ONE, False))
+        self.assertEqual(rules._sweep(late, 25), (35 * ONE, False))
+        self.assertEqual(rules._sweep(late, 60), (35 * ONE, True))
+        self.assertEqual(rules._sweep(late, 59), (35 * ONE, False))
+
     def test_in_order_of_arrival(self):
         # 10 every 11, 5 early: 10 at once, 20 at 6, so that 14 are there; the line has 10 + 5 * 10 / 11.
         loads = [Load(0, 10, (11, 1, 5))]
