@@ -117,7 +117,7 @@ def _below_slopes(queue, loads, server, front, part):
 
 def _brought(own, each, octet, rate, share):
     """Returns slower packets with what their octets bring."""
-    more = [each * rate * max(load.cost // octet - OVERHEAD, 0) for load in own]
+    more = [each * rate * (load.cost // octet - OVERHEAD) for load in own]
     return [load for slow, extra in zip(slower(own, rate, share), more)
             for load in heavier([slow], extra.numerator, extra.denominator)]
 

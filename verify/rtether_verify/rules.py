@@ -67,8 +67,7 @@ def most_work(loads, unit=1):
             return up(most)
         if curves.count(loads, 4 * horizon) > limit or horizon > HORIZON_MAX * unit:
             rate = sum(own[1] for own in ends)
-            # Of a server that is full, one line alone says all.
-            if rate > ONE or (rate == ONE and len(parts) > 1):
+            if rate > ONE:
                 return None
             rest = sum(own[0] for own in ends) - (ONE - rate) * horizon
             return up(max(most, rest))
@@ -372,11 +371,11 @@ def gap(queue, loads, server=None):
             return None
         points = jitter // period + 1
         here = (points * burst - 1) * apart
-        found.append(max(here, here + burst * apart - (points * period - jitter), 0))
+        found.append(max(here, here + burst * apart - (points * period - jitter)))
     return found
 
 
-def heavier(loads, extra, of=1):
+def heavier(loads, extra, of):
     """Returns loads each of whose packets brings `extra / of` more work, rounded up."""
     more = -(-extra // of)
     return [load.but(cost=load.cost + more, ratio=load.ratio + -(-(more << PLACES) // max(load.spacing, 1)))
@@ -412,7 +411,7 @@ def turns_of_octets(queue, loads, octet, turns):
     and for each of its octets besides, the work of what `loads` has."""
 
     def size(work):
-        return max(work // octet - OVERHEAD, 1)
+        return work // octet - OVERHEAD
 
     def sizes(of):
         each = [(size(load.own), size(load.cost)) for load in loads if load.queue == of]
@@ -435,7 +434,7 @@ def octets_in_turn(queue, loads, server):
     base, each = turns_of_octets(queue, loads, server.octet, [max(own, 1) for own in server.turns])
     more = []
     for load in own:
-        extra = each * max(load.cost // server.octet - OVERHEAD, 0)
+        extra = each * (load.cost // server.octet - OVERHEAD)
         more += heavier([load], extra.numerator, extra.denominator)
     return lesser(until_empty, behind(base, more, []))
 

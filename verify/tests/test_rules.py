@@ -197,6 +197,12 @@ class Coarse(unittest.TestCase):
             self.assertEqual(rules.most_work(loads), 15)
         with self.limited():
             self.assertEqual(rules.most_work(loads), 14)
+        # Up to 38 there are 54 and 100; the lines have 54 + 19 * 54 / 60 + 100, less a tenth of 38: 167.3.
+        long = [Load(0, 54, (60, 1, 19)), Load(1, 100, (10**6, 1, 0))]
+        with self.limited(STEPS_MAX=4):
+            self.assertEqual(rules.most_work(long), 168)
+        # Two and a bit later, at 41, there are 208 less 41.
+        self.assertEqual(rules.most_work(long), 167)
         # Found at once: 11 packets. Within 80, less than the 110 have gone.
         loads = [Load(0, 10, (11, 1, 110))]
         with self.limited(STEPS_MAX=20):
@@ -208,9 +214,9 @@ class Coarse(unittest.TestCase):
         # Twice 5 in 10: 10 at once, and never less at each step.
         both = [Load(at, 5, (10, 1, 0)) for at in range(2)]
         self.assertEqual(rules.most_work(both), 10)
-        # Early by 5 they meet 10 later ones before the first are done, for ever.
         early = [Load(at, 5, (10, 1, 5)) for at in range(2)]
-        self.assertIsNone(rules.most_work(early))
+        # Early by 5, they are three behind for ever, never more.
+        self.assertEqual(rules.most_work(early), 15)
         # One link at full rate: one packet, and the line never falls.
         line = Load(0, 7, group="link", ratio=ONE, slack=3)
         self.assertEqual(rules.most_work([line]), 7 + 3)
@@ -253,6 +259,16 @@ class Coarse(unittest.TestCase):
         self.assertIsNone(rules.by_rate(0, [Load(0, 1)], high))
         self.assertIsNone(rules.preemption(0, [Load(0, 1), *high]))
 
+    def test_lines_above_a_class_and_those_before_it(self):
+        line = {"group": "link", "slack": 4}
+        own, high = [Load(0, 10, (40, 1, 8))], [Load(2, 8, (32, 1, 0))]
+        self.assertEqual(rules.Busy(0, own, high).tails(), [[12 * ONE, ONE // 4], [8 * ONE, ONE // 4]])
+        steep = [Load(1, 6, (8, 1, 0), ratio=ONE // 4, **line)], [Load(3, 7, (8, 1, 0), ratio=ONE // 8, **line)]
+        # Each has a line of its own, a quarter and an eighth; both together one of a quarter.
+        self.assertEqual(rules.Busy(0, *steep).tails(), [[0, 0], [8 * ONE, ONE // 4]])
+        self.assertIsNone(rules.Busy(0, [Load(0, 1)], high).tails())
+        self.assertIsNone(rules.Busy(0, own, [Load(0, 1)]).tails())
+
     def test_many_rounds_towards_a_beginning(self):
         # 100 in front, and 1 of each 2 higher: 101 + s // 2 <= s first at 201.
         own, high = [Load(0, 10, (10**6, 1, 0))], [Load(1, 1, (2, 1, 0))]
@@ -277,6 +293,10 @@ class Coarse(unittest.TestCase):
         for rounds, found in ((1, 46), (2, 46), (3, 39), (1024, 39)):
             with mock.patch.object(rules, "ROUNDS_MAX", rounds):
                 self.assertEqual(rules.least_stay(5, own, high), found)
+        # The rate is exact: twice 2^40 and 5, and one.
+        with mock.patch.object(rules, "ROUNDS_MAX", 0):
+            large = [Load(0, 1 << 40, under_way=1), Load(1, 5, (10, 1, 0))]
+            self.assertEqual(rules.least_stay(0, large, []), 2 * ((1 << 40) + 5) + 1)
         self.assertIsNone(rules.least_stay(5, own, [Load(2, 4)]))
         self.assertIsNone(rules.least_stay(5, own, [Load(2, 20, (20, 1, 0))]))
         # A line of their link, which grows by half.

@@ -135,6 +135,13 @@ class Times(unittest.TestCase):
         self.assertEqual(times(own), (114 * SLOW + 2 * 106, 114 * SLOW + 2 * 1518, 0))
         self.assertEqual(own.slack, 2 * 1412)
         self.assertEqual(times(found.visits[3]), (1526 * SLOW + 2 * 1518, 1526 * SLOW + 2 * 1518, 0))
+        # Of two sizes the smaller one may be the first.
+        scenario = star("az", [flow("f", "a", "z", payload=1473)])
+        scenario["nodes"][1]["interface"] = scenario["nodes"][0]["interface"] = {"base": 0, "octet": 2, "more": 0}
+        found = walk(scenario)
+        self.assertEqual(times(found.visits[1]), (72 * SLOW + 2 * 64, 1526 * SLOW + 2 * 1518, 0))
+        token = found.streams[0][2]
+        self.assertEqual((token.least, token.most), (72 * SLOW + 2 * 64, 1526 * SLOW + 2 * 1518))
 
     def test_cost_differs_by_kind(self):
         costs = [cost(100, 0, 5, 0), cost(200, 0, 5, 0), cost(300, 0, 6, 1)]
@@ -158,6 +165,7 @@ class Times(unittest.TestCase):
         found = walk(star("az", [flow("file", "a", "z", traffic=FILE, over="tcp")], inside=inside))
         sent, behind = found.visits[:2]
         self.assertEqual(sent.server, ["stack", "a", "both"])
+        self.assertEqual([own.frames for own in found.visits], [1] * 6)
         self.assertEqual((sent.small, sent.large), ((228, 231), (3136, 3139)))
         self.assertEqual(times(behind), (228, 3139, 0))
         self.assertEqual((behind.small, behind.large), ((84 * SLOW,) * 2, (1538 * SLOW,) * 2))
@@ -227,6 +235,8 @@ class Times(unittest.TestCase):
             "port/z/1", "router/sw", "port/sw/1", "stack/a/both"])
         self.assertEqual(times(found.visits[1]), (5000, 5000, 0))
         self.assertEqual((found.visits[1].small, found.visits[1].large), ((7 * US,) * 2,) * 2)
+        self.assertEqual(found.servers[("gap", "a", "f")].rule, "gap")
+        self.assertEqual([own.queue for own in found.visits], [0] * 9)
         # A frame that waits for the gap leaves when its service begins.
         self.assertEqual(times(found.visits[2]), (0, 0, 0))
         self.assertEqual(times(found.visits[3]), (114 * SLOW, 114 * SLOW, 0))
@@ -345,7 +355,7 @@ class Limited(unittest.TestCase):
         return found, found.visits[1].limit
 
     def test_of_a_processor(self):
-        found, limit = self.limit(cost(1000, 10))
+        found, limit = self.limit(cost(1000, 10, 0, 7))
         # 1000 + 10 * 106; the smallest packet there is has 64 octets.
         self.assertEqual(limit, ("spacing", 2060, 1, 0, ("stack", "a", "both"), (2060, 2060), 1640, 0, True))
         self.assertIsNone(found.visits[0].limit)
@@ -655,6 +665,10 @@ class Forwarding(unittest.TestCase):
         # Only a connection waits for answers.
         other = walk(self.scenario(flow("f", "a", "z", traffic=POISSON), {"learns": aging}))
         self.assertIsNone(at(other, "port", "v", 2).limit)
+        # Groups are no connection.
+        group = flow("f", "a", "z", traffic=FILE, over="tcp", multicast=True)
+        floods = walk(self.scenario(group, {"learns": aging, "floods_groups": True}))
+        self.assertIsNone(at(floods, "port", "v", 2, way="request").limit)
         # A table that forgets within the first timeout limits nothing.
         soon = walk(self.scenario(own, {"learns": 10**12}))
         self.assertIsNone(at(soon, "port", "v", 2, way="request").limit)
