@@ -216,7 +216,7 @@ class Checker:
             for flow, _, token in self.ways.streams:
                 if flow != number:
                     continue
-                path = self._path(token) if token is not None else (0, None, [])
+                path = self._path(token) if token is not None else (None, None, [])
                 lossy = any(self.ways.servers[tuple(own.server)].is_lossy for own in path[2])
                 lack = next((self.lacks[own.number] for own in path[2] if self.lacks[own.number]), None)
                 if lack is not None:

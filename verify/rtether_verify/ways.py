@@ -200,7 +200,8 @@ class Ways:
             self._visit(token, ["gap", sender, flow.name], 0, (flow.gap,) * 2, (flow.gap,) * 2)
             token.least = token.most = token.constant = 0
             token.limit = limits.Limit("gap", flow.gap, 1, 0, None, (1, 1), 1, 0, True)
-        delivered, under_way, links = {}, [], 4 * len(self.plant.peers) + 16
+        # What does not circulate passes each link once in each direction at most.
+        delivered, under_way, links = {}, [], len(self.plant.peers)
         if self.is_own:
             # It turns round at the bottom of the stack.
             self._pass_stack(station, token, False)

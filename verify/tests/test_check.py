@@ -312,10 +312,10 @@ class Falls(unittest.TestCase):
         nodes = [station(name) for name in "abcz"] + [switch("v", 4), switch("w", 4)]
         links = [link(("a", 1), ("v", 1)), link(("b", 1), ("v", 2)), link(("v", 3), ("w", 1)),
                  link(("c", 1), ("w", 2)), link(("z", 1), ("w", 3))]
-        flows = [flow("f", "a", "z", traffic=periodic(SMALL)), flow("g", "b", "z", traffic=periodic(SMALL)),
-                 flow("h", "c", "z")]
-        for own, out in zip(flows, ([["a", 1], ["v", 3], ["w", 3]], [["b", 1], ["v", 3], ["w", 3]],
-                                    [["c", 1], ["w", 3]])):
+        flows = [flow("h", "c", "z"), flow("f", "a", "z", traffic=periodic(SMALL)),
+                 flow("g", "b", "z", traffic=periodic(SMALL))]
+        for own, out in zip(flows, ([["c", 1], ["w", 3]], [["a", 1], ["v", 3], ["w", 3]],
+                                    [["b", 1], ["v", 3], ["w", 3]])):
             own["ways"][0]["out"] = out
         document = certificate(plant(nodes, links, flows), {"port v:3": MS, "port w:3": MS})
         result = check(document)
@@ -485,6 +485,12 @@ class Waiting(unittest.TestCase):
         own = writer(star("az", [flow("f", "a", "z", traffic=ADAPTIVE, reply=REPLY)]), (0,))
         load = own._load(own.ways.visits[0])
         self.assertEqual((load.under_way, load.connection), (1, None))
+        self.assertEqual((load.ratio, load.group, load.enough), (0, None, 0))
+        own.claims[1] = own.claims[1]._replace(delay=7)
+        load = own._load(own.ways.visits[1])
+        self.assertEqual((load.ratio, load.group, load.enough), (ONE, ("from", "port", "a", 1), 7))
+        own.claims[1] = own.claims[1]._replace(delay=None)
+        self.assertEqual(own._load(own.ways.visits[1]).enough, 0)
 
 
 def certificate_without_end(scenario):
