@@ -38,7 +38,7 @@ def of_answers(limit, flow):
     if flow.reply is not None:
         if frames.frames(flow.reply.payload, flow.over)[0] > 1 or frames.frames(flow.payload, flow.over)[0] > 1:
             return None
-        late = flow.reply.longest - flow.reply.after
+        late += flow.reply.longest - flow.reply.after
     # The smallest packet may have the largest answer.
     return limit._replace(services=(limit.services[0],) * 2, delay=limit.delay + late)
 

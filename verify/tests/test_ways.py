@@ -389,10 +389,13 @@ class Limited(unittest.TestCase):
         self.assertIsNone(answers(traffic=mock.Mock(kind="messages")))
         self.assertEqual(answers(traffic=mock.Mock(kind="poisson")).delay, 5)
 
-        def reply(payload, own):
+        def reply(payload, own, kind="poisson"):
             reply = mock.Mock(payload=own, after=7, longest=10)
-            flow = mock.Mock(over="udp", payload=payload, reply=reply, traffic=mock.Mock(kind="poisson"))
+            flow = mock.Mock(over="udp", payload=payload, reply=reply, traffic=mock.Mock(kind=kind, ack_delay=40))
             return limits.of_answers(limit, flow)
+
+        # Of a connection whose listener takes its time, too, either may make it late.
+        self.assertEqual(reply(60, 60, "file").delay, 5 + 40 + 3)
 
         self.assertEqual(reply(1472, 1472).delay, 5 + 3)
         self.assertIsNone(reply(1473, 60))
@@ -434,13 +437,13 @@ class Limited(unittest.TestCase):
             return Load(len(pairs), here[1][1], (service[0], 1, more.pop("jitter", 0)), **more), visit
 
         pairs = []
-        # In 30 there, the first brings 30 / 10 * 2 = 6 here, or 30 / 40 * 9; the second 30 / 45 * 13.
-        pairs.append(pair((10, 40), ((0, 2), (0, 9)), jitter=5, under_way=4, connection=1))
+        # In 30 there, the first brings 30 / 10 * 2 = 6 here, or 30 / 40 * 8 = 6; the second 30 / 45 * 13.
+        pairs.append(pair((10, 40), ((0, 2), (0, 8)), jitter=5, under_way=4, connection=1))
         pairs.append(pair((45, 45), ((0, 13), (0, 13)), jitter=6, under_way=4, connection=2))
         loads = [own for own, _ in pairs]
         limits.together(pairs, lambda visit: 100 if visit is pairs[0][1] else 70)
-        # 26 / 3 is 9: one packet of 9.
-        self.assertEqual((loads[0].period, loads[0].burst, loads[1].burst), (30, 1, 0))
+        # 26 / 3 is up to 9: two packets of 8.
+        self.assertEqual((loads[0].period, loads[0].burst, loads[1].burst), (30, 2, 0))
         # The longest least service there, and from 70 to 105.
         self.assertEqual(loads[0].jitter, 45 + 105 - 70)
         self.assertEqual((loads[0].under_way, loads[0].connection), (4, 1))
@@ -468,6 +471,7 @@ class Limited(unittest.TestCase):
         self.assertEqual(pairs(grain=11), apart)
         self.assertEqual(pairs(place=("other",)), apart)
         self.assertEqual(pairs(both=True, place=None), apart)
+        self.assertEqual(pairs(both=True, cost=0), [(4, 10, 3, 5), (0, 0, 3, 5)])
         # A window limits the packets of its own flow only.
         self.assertEqual(pairs(under_way=0), [(1, 10, 0, None), (0, 0, 0, 5)])
         self.assertEqual([own[:2] for own in pairs(cost=8)], [(1, 10), (0, 0)])
