@@ -45,7 +45,7 @@ VALUES = {"kind": text, "jitter": some, "pause": some, "file": maybe(positive), 
 
 
 def cost(node):
-    return node.record(Cost, *[some] * 4)
+    return node.record(Cost, some, some, some, some)
 
 
 def stack(node):

@@ -576,6 +576,11 @@ class Memory(unittest.TestCase):
         self.assertEqual(memory.packets(own, both), 4)
         self.assertEqual(memory.counted(own, both, lambda visit: visit.sizes[1]), 4 * 1518)
 
+    def test_flows_under_way_are_counted_each(self):
+        flows = [flow(name, "a", "z", traffic=ADAPTIVE, reply=REPLY) for name in "fg"]
+        own = writer(star("az", flows), (0, 1))
+        self.assertEqual(memory.packets(own, own.ways.servers[("port", "a", 1)].members), 2)
+
     def priorities(self, **more):
         flows = [flow(name, name, "z", tag={"pcp": 7 * (name != "c"), "vid": 0}) for name in "abc"]
         return star("abcz", flows, lambda: port(selection="priority", **more), queue_of_pcp=[0] * 7 + [1])
@@ -744,6 +749,10 @@ class Curves(unittest.TestCase):
         # A line that does not rise stays below.
         self.assertEqual(curves.pieces(stairs, (3 * ONE, 0), 20),
                          [(0, 3 * ONE, 0), (10, 3 * ONE, 0), (20, 3 * ONE, 0)])
+        # It may meet at the horizon itself.
+        third = -(-ONE // 3)
+        stairs = curves.Stairs([Load(0, 5, (10, 1, 0))], 6)
+        self.assertEqual(curves.pieces(stairs, (3 * ONE, third), 6), [(0, 3 * ONE, third), (6, 5 * ONE, 0)])
         # At a slope of 1/3 it meets 5 behind 6, 10 not before the step.
         third = -(-ONE // 3)
         stairs = curves.Stairs([Load(0, 5, (10, 1, 0))], 19)

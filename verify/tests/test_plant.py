@@ -253,6 +253,8 @@ class Limits(unittest.TestCase):
         self.assertIn("links[0]: there is no port 2 of `a`", self.said(("links/0/ends/0", ["a", 2])))
         self.assertIn("there is no port 3 of `sw`", self.said(("links/0/ends/1", ["sw", 3])))
         self.assertIn("there is no port 1 of `b`", self.said(("links/0/ends/0", ["b", 1])))
+        for bad in ([], [["a", 1]], [["a", 1], ["sw", 1], ["z", 1]]):
+            self.assertIn("links[0].ends: not a list of 2 to 2 items", self.said(("links/0/ends", bad)))
         for bad in (["a", 0], ["a"], ["a", 1, 1], ["a", (1 << 16) + 1]):
             self.assertIsNotNone(self.said(("links/0/ends/0", bad)), bad)
         scenario = self.plant()
@@ -299,6 +301,11 @@ class Limits(unittest.TestCase):
             with self.assertRaisesRegex(Malformed, "switches flood in a loop, so that frames circulate; put a link"):
                 read(self.ring(configured=True, **more))
             read(self.ring(standby=True, **more))
+        # One of them is enough.
+        scenario = self.ring(configured=True)
+        scenario["nodes"][3]["learns"] = 0
+        with self.assertRaisesRegex(Malformed, "flood in a loop"):
+            read(scenario)
 
     def test_no_way_passes_a_station(self):
         # Stations have one port, so that a chain of links ends there.
