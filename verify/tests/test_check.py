@@ -103,7 +103,8 @@ class Read(unittest.TestCase):
         self.assertEqual(whys(document), [("f", "port sw:3", "nothing is said of this visit")])
         # Of messages over TCP there is nothing to say.
         messages = {"kind": "messages", "segment": 1000}
-        document = certificate(star("abyz", [flow("f", "a", "z", traffic=messages, over="tcp"), flow("g", "b", "y")]), {})
+        flows = [flow("f", "a", "z", traffic=messages, over="tcp"), flow("g", "b", "y")]
+        document = certificate(star("abyz", flows), {})
         document["flows"][0]["visits"] = []
         result = check(document)
         self.assertEqual([own.lacks for own in result.streams], ["no delay is claimed", None])
@@ -344,7 +345,8 @@ class Falls(unittest.TestCase):
         document = certificate(self.chain(), {"port b:1": SMALL, "port sw:3": SMALL})
         document["streams"][0]["bound"] -= 1
         failure, = check(document).failures
-        self.assertEqual(tuple(failure), ("f", None, 2 * WAY + SMALL - 1, 2 * WAY + SMALL, "the sum of the delays to y"))
+        sums = 2 * WAY + SMALL - 1, 2 * WAY + SMALL
+        self.assertEqual(tuple(failure), ("f", None, *sums, "the sum of the delays to y"))
         document["streams"][0]["bound"] = None
         result = check(document)
         self.assertEqual((result.streams[0].bound, result.streams[0].lacks), (None, "no bound is claimed"))
@@ -377,7 +379,7 @@ class Falls(unittest.TestCase):
         self.assertEqual([found._behind(server, own) for own in server.members], [SMALL, 0, 0])
 
     def test_a_split_counts_once(self):
-        inside = {"z": {"stack": {"processors": 1, "split": 300, "send": [cost(1000)] * 3, "receive": [cost(1000)] * 3}}}
+        inside = {"z": {"stack": {**stack(cost(1000)), "split": 300}}}
         scenario = star("az", [flow("f", "a", "z", reply=REPLY)], inside=inside)
         document = certificate(scenario, {"stack z both": 1000})
         # Four links, two passes of 1000, two waits, the answer; 300 of one pass belong to the other.
@@ -433,7 +435,7 @@ class Waiting(unittest.TestCase):
         own = writer(scenario, (0,))
         own.waits = {0: True, 1: False}
         load = lambda way, *server: own._load(next(
-            visit for visit in own.ways.visits if visit.flow == 0 and visit.way == way and visit.server == list(server)))
+            visit for visit in own.ways.visits if (visit.flow, visit.way, visit.server) == (0, way, list(server))))
         first = load("request", "port", "sw", 3)
         self.assertEqual((first.under_way, first.connection, first.jitter), (4, (0, 0), None))
         self.assertEqual(load("reply", "port", "sw", 1).connection, (0, 0))
@@ -472,7 +474,8 @@ class Waiting(unittest.TestCase):
         self.assertEqual(weak, [visit.number for visit in own.ways.visits if visit.flow == 0])
         self.assertEqual({own.lacks[number] for number in weak}, {"x", "y"})
         self.assertEqual([visit.number for visit in own.ways.visits if visit.flow == 1 and own.lacks[visit.number]], [])
-        self.assertEqual([place(number) for number in own.free if own.ways.visits[number].flow == 0], [["port", "a", 1]])
+        self.assertEqual([place(number) for number in own.free if own.ways.visits[number].flow == 0],
+                         [["port", "a", 1]])
         adaptive = star("az", [flow("f", "a", "z", traffic=ADAPTIVE, reply=REPLY)])
         own = writer(adaptive, (0,))
         for visit in own.ways.visits:
@@ -777,8 +780,8 @@ class Report(unittest.TestCase):
         self.assertEqual(command.claim_words(Arrivals(MS, 2, 5 * US)), "2 every 1000 us with jitter 5 us")
 
     def test_servers_in_words(self):
-        self.assertEqual([words(own) for own in (["port", "sw", 3], ["stack", "a", "both"], ["tasks", "a"],
-                                                 ["gap", "a", "f"])], ["port sw:3", "stack a both", "tasks a", "gap a f"])
+        servers = ["port", "sw", 3], ["stack", "a", "both"], ["tasks", "a"], ["gap", "a", "f"]
+        self.assertEqual([words(own) for own in servers], ["port sw:3", "stack a both", "tasks a", "gap a f"])
 
     def test_failures(self):
         visit = mock.Mock(server=["port", "sw", 3], way="reply", copy=None)
@@ -802,7 +805,8 @@ class Report(unittest.TestCase):
         self.assertEqual(self.report(streams=[one, two]), (0, (
             "certified      `f` to z: 1 us\ncertified      `g` to z: 3 us; proved 2 us\n"
             "no memory overflows\nPASS. 2 of 2 bounds certified.\n")))
-        self.assertEqual(self.report(streams=[one, Stream("g", "z", None, US, "x"), Stream("h", "z", None, None, "y")]), (
+        others = Stream("g", "z", None, US, "x"), Stream("h", "z", None, None, "y")
+        self.assertEqual(self.report(streams=[one, *others]), (
             3, ("certified      `f` to z: 1 us\nnot certified  `g` to z: x; proved 1 us\nno bound       `h` to z\n"
                 "no memory overflows\nPART. 1 of 2 bounds certified.\n")))
         self.assertEqual(self.report(), (3, "no memory overflows\nPART. 0 of 0 bounds certified.\n"))
@@ -817,7 +821,8 @@ class Report(unittest.TestCase):
         self.assertEqual((code, out), (3, (
             "only if        `f` to z: 1 us\nonly if nothing is dropped at: a, b, c, d, e, f\n"
             "PART. 0 of 1 bounds certified, 1 only if nothing is dropped.\n")))
-        self.assertIn("a, b, c, d, e, f and 1 further places\n", self.report(streams=[one], may_drop=list("abcdefg"))[1])
+        out = self.report(streams=[one], may_drop=list("abcdefg"))[1]
+        self.assertIn("a, b, c, d, e, f and 1 further places\n", out)
 
 
 if __name__ == "__main__":

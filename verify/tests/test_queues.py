@@ -87,9 +87,10 @@ class Queues(unittest.TestCase):
         for at in range(ROUNDS):
             loads = []
             for number in range(dice.randrange(2, 5)):
-                service = dice.randrange(1, 9) + cost
-                loads.append(Load(number, service, (service * dice.randrange(5, 9), dice.choice((1, 1, 2)),
-                                                    dice.choice((0, dice.randrange(60)))), queue=dice.randrange(QUEUES)))
+                service, queue = dice.randrange(1, 9) + cost, dice.randrange(QUEUES)
+                jitter = dice.choice((0, dice.randrange(60)))
+                arrivals = service * dice.randrange(5, 9), dice.choice((1, 1, 2)), jitter
+                loads.append(Load(number, service, arrivals, queue=queue))
             if rate(loads, []) > 0.9:
                 continue
             made, bounds = server(dice), {}

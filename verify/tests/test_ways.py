@@ -337,7 +337,8 @@ class Lines(unittest.TestCase):
         near, far = found.servers[("port", "a", 1)], found.servers[("port", "sw", 3)]
         self.assertEqual((near.rule, near.octet, near.per_octet, near.is_lossy), ("arrival", SLOW, 0, False))
         self.assertEqual((near.latency_jitter, near.is_cut_through, near.spaces), (9, True, True))
-        self.assertEqual((far.rule, far.lacks, far.is_lossy, far.spaces), (None, "the selection of the port", True, True))
+        self.assertEqual((far.rule, far.lacks), (None, "the selection of the port"))
+        self.assertEqual((far.is_lossy, far.spaces), (True, True))
         self.assertEqual((far.latency_jitter, far.is_cut_through), (0, False))
         back = found.servers[("port", "sw", 1)]
         self.assertEqual((back.rule, back.turns, back.is_lossy), ("frames", turns, False))
@@ -568,7 +569,8 @@ class CutThrough(unittest.TestCase):
             (0, 0, 0), (26 * SLOW, 26 * SLOW, 0), (0, 0, 0), (22 * SLOW, 22 * SLOW, 0)])
         self.assertEqual([own.slack for own in found.visits], [0, 4 * SLOW, 0, 4 * SLOW])
         stored = walk(star("az", [tagged, plain]))
-        self.assertEqual([times(own) for own in stored.visits][1::2], [(118 * SLOW,) * 2 + (0,), (114 * SLOW,) * 2 + (0,)])
+        behind = [times(own)[:2] for own in stored.visits[1::2]]
+        self.assertEqual(behind, [(118 * SLOW,) * 2, (114 * SLOW,) * 2])
         self.assertEqual([own.slack for own in stored.visits], [0] * 4)
         alike = walk(star("az", [tagged, {**tagged, "name": "g"}], cut_through=True))
         self.assertEqual([own.slack for own in alike.visits], [0] * 4)
