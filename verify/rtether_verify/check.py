@@ -278,11 +278,10 @@ class Checker:
 
     def _test(self, server):
         """Tests the claims at a server; returns the visits whose claims rest on a missing rule."""
-        if server.rule is None:
-            return []
         loads, weak = self._loads(server), []
         for queue in sorted({load.queue for load in loads}):
             own = [visit for visit in server.members if visit.queue == queue]
+            # As all at a server without a rule.
             if all(self.lacks[visit.number] is not None for visit in own):
                 continue
             needs = RULES[server.rule](queue, loads, server) or [None] * len(own)
@@ -290,7 +289,7 @@ class Checker:
                 if self.lacks[visit.number] is not None:
                     continue
                 if need is not None:
-                    need = max(need - self._behind(server, visit), 0)
+                    need -= self._behind(server, visit)
                 claim = self.claims[visit.number]
                 if need is not None and need <= claim.delay:
                     continue

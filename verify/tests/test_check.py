@@ -301,8 +301,9 @@ class Falls(unittest.TestCase):
     def test_a_place_that_is_full(self):
         flows = [flow("f", "a", "z", traffic=periodic(2 * SMALL)), flow("g", "b", "z", traffic=periodic(SMALL)),
                  flow("h", "a", "b")]
-        document = certificate(star("abz", flows), {"port a:1": SMALL, "port sw:3": MS})
+        document = certificate(star("abz", flows, shared_buffer=1 << 20), {"port a:1": SMALL, "port sw:3": MS})
         result = check(document)
+        self.assertIn("the shared memory of sw", result.may_drop)
         self.assertEqual(result.failures, [])
         self.assertEqual([own.lacks for own in result.streams], [FULL, FULL, None])
         self.assertIn("port sw:3", result.may_drop)
