@@ -145,7 +145,7 @@ def _is_line(stairs, limit, time):
 class Busy:
     """The busy period of a class behind `base`, below those that go before it."""
 
-    def __init__(self, base, own, high, unit):
+    def __init__(self, base, own, high, unit=1):
         self.base, self.all, self.most = base << PLACES, own + high, HORIZON_MAX * unit
         parts, above = curves.groups(own), curves.groups(high)
         names = dict.fromkeys(list(parts) + list(above))
@@ -375,7 +375,7 @@ def gap(queue, loads, server=None):
     return found
 
 
-def heavier(loads, extra, of):
+def heavier(loads, extra, of=1):
     """Returns loads each of whose packets brings `extra / of` more work, rounded up."""
     more = -(-extra // of)
     return [load.but(cost=load.cost + more, ratio=load.ratio + -(-(more << PLACES) // max(load.spacing, 1)))
