@@ -249,6 +249,10 @@ class Coarse(unittest.TestCase):
             self.assertEqual(rules.by_rate(0, early, high), [25])
         self.assertEqual(rules.by_rate(0, early, high), [24])
 
+    def test_the_lesser_of_two_waits(self):
+        self.assertEqual(rules.lesser([3, 7], [5, 4]), [3, 4])
+        self.assertEqual((rules.lesser(None, [5]), rules.lesser([5], None), rules.lesser(None, None)), ([5], [5], None))
+
     def test_full_below_others(self):
         own, high = [Load(0, 10, (20, 1, 0))], [Load(1, 10, (20, 1, 0))]
         # A higher packet comes at the end of each two.
