@@ -90,6 +90,8 @@ struct Fit {
     centre: [f64; 3],
     /// Variance of what the sizes of a request cost, over all of them: any may be at the lower end.
     lever: f64,
+    /// The same of what they cost beside the mean sizes.
+    tilt: f64,
     /// Above the slopes, at the mean sizes, in order; outliers are the last ones.
     residuals: Vec<f64>,
     /// Number of residuals that are no outliers.
@@ -125,10 +127,14 @@ impl Fit {
             .map(|column| kept.iter().map(|own| own.x[column]).sum::<f64>() / count(kept.len()));
         let levers = kept.iter().map(|own| line.variance(&[0.0, own.x[1], own.x[2]]));
         let lever = levers.sum::<f64>() / count(kept.len());
+        let tilts = kept
+            .iter()
+            .map(|own| line.variance(&[0.0, own.x[1] - centre[1], own.x[2] - centre[2]]));
+        let tilt = tilts.sum::<f64>() / count(kept.len());
         let level = line.slope.iter().zip(&centre).map(|(slope, x)| slope * x).sum::<f64>();
         let residuals = sorted(points.iter().map(|own| line.residual(own) + level));
         let varies = [varies[0] && !is_alike, varies[1] && !is_alike, is_alike];
-        Some(Self { line, varies, centre, lever, residuals, usual: kept.len() })
+        Some(Self { line, varies, centre, lever, tilt, residuals, usual: kept.len() })
     }
 
     fn costs(&self) -> Costs {
@@ -140,16 +146,28 @@ impl Fit {
         let end = self.lower_end();
         let below = libm::hypot(end.value - end.low, spread);
         let above = libm::hypot(end.high - end.value, spread);
-        let usual = &self.residuals[..self.usual];
-        let mean = usual.iter().sum::<f64>() / count(usual.len());
         Costs {
             fixed: Ok(Figure::around(end.value - sizes, below, above)),
             request_octet: self.slope(1, self.varies[0]),
             answer_octet: self.slope(2, self.varies[1]),
             both_octets: self.slope(1, self.varies[2]),
             quantiles: Quantile::all(&self.residuals, sizes, HALF * libm::sqrt(centre)),
-            jitter: Ok(Figure::around(mean - end.value, end.high - end.value, end.value - end.low)),
+            jitter: Ok(self.jitter(&end)),
         }
+    }
+
+    /// Returns the mean above the lower end. It is as sure as that end, as the mean of as many
+    /// residuals, and as the slopes, which move the one at the end and leave the mean where it is.
+    fn jitter(&self, end: &End) -> Figure {
+        let usual = &self.residuals[..self.usual];
+        let mean = usual.iter().sum::<f64>() / count(usual.len());
+        let squares = usual.iter().map(|own| (own - mean) * (own - mean)).sum::<f64>();
+        let of_mean = squares / count(usual.len() - 1) / count(usual.len());
+        let both = HALF * libm::sqrt(of_mean + self.tilt);
+        // An end that is higher leaves less.
+        let below = libm::hypot(end.high - end.value, both);
+        let above = libm::hypot(end.value - end.low, both);
+        Figure::around(mean - end.value, below, above)
     }
 
     fn slope(&self, column: usize, is_varied: bool) -> Result<Figure, Unidentified> {
@@ -183,4 +201,59 @@ fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
     let mut values: Vec<f64> = values.collect();
     values.sort_unstable_by(f64::total_cmp);
     values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::figure::from_ns;
+    use super::super::{Exchange, Sent, Volley};
+    use super::*;
+    use crate::smoother::random::Random;
+    use rtether_model::quantity::{Bytes, Duration, Instant};
+
+    const MEAN: Duration = Duration::from_us(10);
+
+    /// Draws the jitter of one direction, of three shapes with one mean; the outliers of the third
+    /// do not count as jitter.
+    fn drawn(shape: u64, random: &mut Random) -> Duration {
+        let even = Duration::from_ps(random.up_to(2 * MEAN.as_ps()));
+        match shape {
+            0 => even,
+            1 => {
+                // At most one, and not zero.
+                let uniform = Duration::from_ps(1 + random.up_to(999_999)).as_us_f64();
+                from_ns(-libm::log(uniform) * MEAN.as_ns_f64())
+            }
+            _ if random.up_to(99) == 0 => even + MEAN * (12 + random.up_to(8)),
+            _ => even,
+        }
+    }
+
+    /// Asks a device with 270 requests of nine sizes.
+    fn asked(seed: u64) -> Vec<Observation> {
+        let mut random = Random::new(seed);
+        let sizes = [64, 791, 1_518].map(Bytes::new);
+        let trips = (0..270).map(|number| {
+            let (request, answer) = (sizes[number % 3], sizes[number / 3 % 3]);
+            let octets = i64::try_from(request.get() * 40 + answer.get() * 10);
+            let fixed = Duration::from_us(300) + Duration::from_ns(octets.unwrap());
+            let jitter = drawn(seed % 3, &mut random) + drawn(seed % 3, &mut random);
+            let sizes = Exchange { request, answer };
+            let answered = Some(Instant::ZERO + fixed + jitter);
+            let packets = alloc::vec![Sent { at: Instant::ZERO, answered, sizes }];
+            Observation { volley: Volley::request(sizes, Duration::ZERO), packets }
+        });
+        trips.collect()
+    }
+
+    /// Oracle: the mean that was drawn from: of 95 % intervals, 92 to 98 in a hundred hold it.
+    #[test]
+    fn the_interval_of_the_jitter_covers_it() {
+        let held = (0..600_u32).filter(|&seed| {
+            let costs = Costs::estimate(&asked(seed.into()), &Path::default());
+            costs.jitter.is_ok_and(|own| own.holds(MEAN * 2))
+        });
+        let held = held.count();
+        assert!((600 * 92..=600 * 98).contains(&(held * 100)), "{held} of 600");
+    }
 }

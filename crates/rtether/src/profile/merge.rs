@@ -98,6 +98,11 @@ fn one_of(all: &[(&str, &Series)]) -> Series {
         note(&mut merged, key, all);
     }
     words(&mut merged, all);
+    for misfit in all.iter().flat_map(|(_, own)| &own.misfits) {
+        if merged.misfits.iter().all(|own| own.kind != misfit.kind) {
+            merged.misfits.push(misfit.clone());
+        }
+    }
     // One that failed counts for all, one that is missing leaves it open.
     let trials = all.iter().map(|(_, own)| own.confirmed);
     merged.confirmed = match trials.clone().flatten().find(|trial| !trial.holds) {
@@ -151,8 +156,7 @@ fn costs(merged: &mut Series, all: &[(&str, &Series)], trips: &[(Exchange, Durat
         ("both_octets", costs.both_octets),
         ("jitter", costs.jitter),
     ] {
-        // The interval of the jitter is that of the least cost alone, so that it tells no two devices.
-        match differ(key, all).filter(|_| key != "jitter") {
+        match differ(key, all) {
             Some(why) => merged.leave_open(key, &why),
             None => merged.note(key, figure),
         }
