@@ -28,6 +28,8 @@ mod fit;
 pub mod fitted;
 mod flat;
 mod hub;
+#[cfg(test)]
+mod identified;
 mod judge;
 mod kakanakov;
 mod kweon;
