@@ -12,7 +12,7 @@ use std::net::{Ipv4Addr, TcpListener, UdpSocket};
 use std::process::{Command, Stdio};
 use std::thread;
 
-use rtether_testkit::{Ended, Finish, Run, signal, wait_for};
+use rtether_testkit::{Ended, Finish, Folder, Run, signal, wait_for};
 use serde_json::Value;
 
 use crate::hosts::{FAR, Hosts};
@@ -72,6 +72,44 @@ fn linux_answers_echoes_and_refuses_connections() {
     assert_eq!(hosts.counter("Tcp:", "OutRsts"), 83);
     ended.says("none that writes").says("22 of another size");
     assert!(document["host_ns"].as_f64().is_some_and(|ns| ns > 0.0), "{document}");
+}
+
+const PLANT: &str = "rtether: 1
+nodes: { probe: { stack: zero }, plc: { stack: { send: 1 ms, receive: 1 ms } } }
+switches: { sw: { ports: 2, latency: 900 ms } }
+links:
+  - { ends: [probe, \"sw:1\"], rate: 100 Mbit/s }
+  - { ends: [\"sw:2\", plc], rate: 10 Mbit/s, propagation: 200 ms }
+flows: [{ name: f, from: probe, to: plc, period: 1 s, size: 64 B }]
+run: { for: 1 s }
+";
+
+/// Oracle: by hand. A frame of 64 octets with its preamble takes 5.76 us and 57.6 us at 100 and 10
+/// Mbit/s, and both ways 900 ms in the switch and 200 ms on the wire; an answer comes in 2 s, so that
+/// what is left of each round trip is negative.
+#[test]
+fn the_network_of_a_scenario_is_taken_out() {
+    let Some(hosts) = Hosts::new() else { return };
+    let folder = Folder::new("identify-path");
+    folder.write("plant.yaml", PLANT);
+    let file = folder.file("plant.yaml");
+    let ways = ["--path", &file, "--from", "probe", "--to", "plc"];
+    let ended = hosts
+        .identify(&[&ways[..], &["--via", "echo", "-n", "60", "--json", "--with-host"]].concat());
+    let document = exits_as_said(&ended);
+    assert_eq!(document["network"], "from probe to plc in the scenario");
+    assert_eq!(document["network_ns"], 2_200_126_720_u64, "{document}");
+    let own = &document["series"][0];
+    assert_eq!(own["lost"], 0, "{own}");
+    let trips = own["round_trips_ns"].as_array().unwrap();
+    let is_less = trips.iter().all(|trip| trip.as_f64().is_some_and(|ns| ns < -200e6));
+    assert!(trips.len() == 60 && is_less, "{document}");
+    let warnings = own["warnings"].to_string();
+    assert!(warnings.contains("took longer when they were measured alone"), "{warnings}");
+    hosts
+        .identify(&["--path", &file, "--from", "probe", "--to", "sw"])
+        .exits(2)
+        .says("`sw` is no end station of the scenario");
 }
 
 /// Oracle: what runs in the far host: nothing but its kernel.

@@ -119,7 +119,8 @@ fn crossing(scenario: &Scenario, [from, to]: [NodeId; 2], size: Bytes) -> Result
     let sent = emulation.inject(from, Instant::ZERO, frame);
     sent.map_err(cannot)?;
     while let Some(at) = emulation.next_event() {
-        emulation.run_until(at);
+        // That is before the time that is given.
+        emulation.run_until(at + Duration::from_ps(1));
         while let Some(output) = emulation.poll_output() {
             match output {
                 Output::Delivered { station, at, .. } if station == to => {
@@ -198,4 +199,32 @@ fn fitted(rows: &[Row], of: impl Fn(&Row) -> Vec<Duration>) -> Option<Fit> {
     let sizes: Vec<(Bytes, Vec<Duration>)> =
         rows.iter().map(|row| (row.frame(), of(row))).collect();
     calibrate::fit(&sizes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLANT: &str = "rtether: 1
+nodes: { probe: { stack: zero }, plc: { stack: { send: 1 ms, receive: 1 ms } } }
+switches: { sw: { ports: 2, latency: 10 us } }
+links:
+  - { ends: [probe, \"sw:1\"], rate: 100 Mbit/s }
+  - { ends: [\"sw:2\", plc], rate: 10 Mbit/s, propagation: 2 us }
+flows: [{ name: f, from: probe, to: plc, period: 10 ms, size: 64 B }]
+";
+
+    /// Oracle: by hand. An octet takes 80 ns and 800 ns, and so do eight of preamble; the switch takes 10
+    /// us and the wire 2 us, and the device itself is no part of the network.
+    #[test]
+    fn a_scenario_says_what_its_network_takes() {
+        let loaded = rtether::scenario::load("plant.yaml", PLANT);
+        let scenario = loaded.scenario.expect("a scenario");
+        let found = between(&scenario, "probe", "plc").map(|own| own.path);
+        let octet = Duration::from_ns(880);
+        let constant = (octet * PREAMBLE + Duration::from_us(12)) * 2;
+        assert_eq!(found, Ok(Path { constant, request_octet: octet, answer_octet: octet }));
+        let wrong = between(&scenario, "probe", "sw").map(|own| own.source);
+        assert_eq!(wrong, Err("`sw` is no end station of the scenario".to_owned()));
+    }
 }
