@@ -5,7 +5,7 @@
 
 use rtether_model::network::Servers;
 use rtether_model::quantity::{Bytes, Duration};
-use rtether_proto::identify::{Exchange, Figure, Order};
+use rtether_proto::identify::{Exchange, Figure, MisfitKind, Order};
 
 /// A device and what was found of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -63,6 +63,8 @@ pub struct Series {
     pub scan: Option<Range>,
     /// Figures that were not identified.
     pub unknown: Vec<NotKnown>,
+    /// What the device does that the model does not have.
+    pub misfits: Vec<Misfit>,
     /// Round trips less the share of the network, in bins that do not overlap.
     pub histogram: Vec<Bin>,
     /// The round trips of single requests, from which series are estimated again when they are merged.
@@ -99,6 +101,15 @@ pub struct NotKnown {
     /// Its key, such as `scan`.
     pub figure: String,
     /// Why.
+    pub why: String,
+}
+
+/// What a device does that the model does not have: no figure describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misfit {
+    /// Its kind.
+    pub kind: MisfitKind,
+    /// What was seen.
     pub why: String,
 }
 
@@ -215,6 +226,7 @@ impl Series {
             queue: None,
             scan: None,
             unknown: Vec::new(),
+            misfits: Vec::new(),
             histogram: Vec::new(),
             trips: Vec::new(),
             confirmed: None,

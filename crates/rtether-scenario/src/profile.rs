@@ -9,8 +9,8 @@ mod text;
 mod words;
 
 pub use crate::device::{
-    Bin, FIGURES, MAX_BINS, MAX_FRAME, MAX_SERIES, MAX_TEXT, MAX_TRIPS, Method, NotKnown, Profile,
-    Range, Series, Tail, Trial, Trips,
+    Bin, FIGURES, MAX_BINS, MAX_FRAME, MAX_SERIES, MAX_TEXT, MAX_TRIPS, Method, Misfit, NotKnown,
+    Profile, Range, Series, Tail, Trial, Trips,
 };
 use crate::diagnostic::{Diagnostic, Sink, Source, Span};
 use crate::keys::table::PROFILE;

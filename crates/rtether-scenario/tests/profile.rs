@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 use rtether_model::network::Servers;
 use rtether_model::quantity::{Bytes, Duration};
-use rtether_proto::identify::{Exchange, Figure, Order};
+use rtether_proto::identify::{Exchange, Figure, MisfitKind, Order};
 use rtether_scenario::profile::{
-    Bin, MAX_TRIPS, Method, NotKnown, Profile, Range, Series, Tail, Trial, Trips,
+    Bin, MAX_TRIPS, Method, Misfit, NotKnown, Profile, Range, Series, Tail, Trial, Trips,
 };
 use rtether_scenario::{codes, load, profile_schema, reference, render};
 
@@ -74,6 +74,14 @@ fn trips() -> impl Strategy<Value = Vec<Trips>> {
     })
 }
 
+/// What is not known, and what does not fit; boxed, since a strategy of many parts fills the stack.
+fn told() -> BoxedStrategy<(Vec<NotKnown>, Vec<Misfit>)> {
+    let kinds = vec![MisfitKind::Steps, MisfitKind::Pauses, MisfitKind::Threads];
+    let misfit = (prop::sample::select(kinds), text()).prop_map(|(kind, why)| Misfit { kind, why });
+    let unknown = (text(), text()).prop_map(|(figure, why)| NotKnown { figure, why });
+    (prop::collection::vec(unknown, 0..4), prop::collection::vec(misfit, 0..3)).boxed()
+}
+
 prop_compose! {
     fn series()(
         protocol in "[a-z][a-z0-9-]{0,9}",
@@ -83,14 +91,13 @@ prop_compose! {
         servers in prop::option::of(prop::sample::select(vec![Servers::Shared, Servers::PerDirection])),
         order in prop::option::of(prop::sample::select(vec![Order::Arrival, Order::Priority])),
         queue in prop::option::of(0..10_000_000_u32),
-        unknown in prop::collection::vec((text(), text()), 0..4),
+        (unknown, misfits) in told(),
         histogram in bins(),
         trips in trips(),
         trial in prop::option::of((any::<bool>(), [time(), time(), time(), time()])),
     ) -> Series {
         let [fixed, request_octet, answer_octet, both_octets, receive, jitter, scan] = figures;
         let [sent, answered, lost] = counts;
-        let unknown = unknown.into_iter().map(|(figure, why)| NotKnown { figure, why }).collect();
         let confirmed = trial.map(|(holds, [a, b, c, d])| Trial {
             holds,
             predicted: Tail { p50: a, p99: b },
@@ -98,7 +105,7 @@ prop_compose! {
         });
         Series {
             sent, answered, lost, fixed, request_octet, answer_octet, both_octets, receive, jitter,
-            servers, order, queue, scan, unknown, histogram, trips, confirmed,
+            servers, order, queue, scan, unknown, misfits, histogram, trips, confirmed,
             ..Series::new(protocol, method)
         }
     }
@@ -265,6 +272,9 @@ fn a_profile_says_what_it_assumes() {
     assert!(refuted.len() == 1 && refuted[0].starts_with("not confirmed: "), "{refuted:?}");
     let alone = of(Series { confirmed: None, ..whole.clone() }).assumptions();
     assert!(alone.len() == 1 && alone[0] != refuted[0], "{alone:?}");
+    let misfits = vec![Misfit { kind: MisfitKind::Pauses, why: "it stops".to_owned() }];
+    let other = of(Series { misfits, ..whole.clone() }).assumptions();
+    assert_eq!(other, ["not as the model has it: it stops"]);
     let sizes = of(Series { request_octet: None, answer_octet: None, ..whole }).assumptions();
     assert!(sizes.len() == 1 && sizes[0].contains("octet"), "{sizes:?}");
 }

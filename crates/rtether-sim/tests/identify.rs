@@ -9,14 +9,16 @@ use std::env;
 use rtether_model::network::Servers;
 use rtether_model::quantity::{Bytes, Duration, Instant};
 use rtether_proto::identify::{
-    Costs, Cycle, End, Exchange, Figure, Load, Order, Pace, Prober, Quantile, Sizes, Span,
-    Unidentified,
+    Confirmation, Costs, Cycle, End, Exchange, Figure, Load, Misfit, MisfitKind, Observation,
+    Order, Pace, Prober, Quantile, Sizes, Span, Unidentified,
 };
 use rtether_testkit::Dice;
 
 use device::{Answers, Bench, Device, path};
+use habit::{Habit, quick};
 
 mod device;
+mod habit;
 
 const SPAN: Span = Span { least: Bytes::new(64), most: Bytes::new(1_518) };
 const FREE: Sizes = Sizes::Free { request: SPAN, answer: SPAN };
@@ -193,4 +195,94 @@ fn two_hundred_devices_are_found() {
     }
     let [figures, held] = all.intervals();
     assert!((figures * 92..=figures * 98).contains(&(held * 100)), "{held} of {figures}");
+}
+
+/// Asks with single requests and, if that is wished, with load.
+fn observe(device: &Device, habit: Option<&Habit>, seed: u64, has_load: bool) -> Vec<Observation> {
+    let (pace, start) = (Pace::default(), Instant::ZERO);
+    let mut all = Vec::new();
+    let mut probers = vec![Prober::quiet(FREE, pace, seed, start)];
+    probers.extend(has_load.then(|| Prober::load(FREE, pace, seed, start)));
+    for prober in &mut probers {
+        bench(device, habit, seed).run(prober);
+        all.extend_from_slice(prober.observations());
+    }
+    all
+}
+
+fn bench(device: &Device, habit: Option<&Habit>, seed: u64) -> Bench {
+    let bench = Bench::new(device, Answers::AtOnce, seed);
+    match habit {
+        Some(habit) => bench.with(habit.clone()),
+        None => bench,
+    }
+}
+
+/// Returns whether figures of these observations predict a series of another size.
+fn predicts(device: &Device, habit: &Habit, seed: u64, seen: &[Observation]) -> bool {
+    let quiet: Vec<Observation> = seen.iter().take(270).cloned().collect();
+    let pace = Pace { requests: 100, ..Pace::default() };
+    let mut prober = Prober::quiet(Sizes::Fixed(FREE.unused()), pace, !seed, Instant::ZERO);
+    bench(device, Some(habit), !seed).run(&mut prober);
+    let costs = Costs::estimate(&quiet, &path());
+    let found = Confirmation::of(&costs, prober.observations(), &path());
+    found.is_ok_and(|own| own.is_confirmed())
+}
+
+/// Finds devices of one habit; returns how many are named as what they are.
+fn name_all(devices: u64, kind: MisfitKind, draw: impl Fn(&mut Dice) -> (Device, Habit)) -> u64 {
+    let (mut named, mut predicted) = (0, 0);
+    for seed in 0..devices {
+        let (device, habit) = draw(&mut Dice::new(seed));
+        let has_load = kind == MisfitKind::Threads;
+        let seen = observe(&device, Some(&habit), seed, has_load);
+        let found = Misfit::all(&seen, &path());
+        let is_named = found.len() == 1 && found[0].kind() == kind && is_true(found[0], &habit);
+        if !is_named {
+            println!("{seed}: {habit:?}\n  {device:?}\n  {found:?}");
+        }
+        named += u64::from(is_named);
+        predicted += u64::from(predicts(&device, &habit, seed, &seen));
+    }
+    let word = kind.word();
+    println!("{word}: {named} of {devices} named; figures predict other requests of {predicted}");
+    named
+}
+
+/// Returns whether what is said of a habit is true of it.
+fn is_true(misfit: Misfit, habit: &Habit) -> bool {
+    match (misfit, habit) {
+        (Misfit::Steps { step, groups }, Habit::Steps { step: hidden, steps, .. }) => {
+            (step - *hidden).as_ps().abs() * 100 <= hidden.as_ps()
+                && i64::try_from(groups).unwrap() <= steps + 1
+        }
+        (Misfit::Pauses { longest, .. }, Habit::Pauses { length, .. }) => longest <= *length * 2,
+        (Misfit::Threads { threads }, Habit::Threads { .. }) => threads == 2,
+        _ => false,
+    }
+}
+
+/// Oracle: what the device does. The figures of some of them predict other requests; being named,
+/// none is confirmed.
+#[test]
+fn what_the_model_does_not_have_is_named() {
+    let stepped = name_all(60, MisfitKind::Steps, |dice| (Device::draw(dice), Habit::steps(dice)));
+    let pausing =
+        name_all(40, MisfitKind::Pauses, |dice| (Device::draw(dice), Habit::pauses(dice)));
+    let threaded = name_all(20, MisfitKind::Threads, |dice| (quick(dice), Habit::threads(dice)));
+    assert_eq!([stepped, pausing, threaded], [60, 40, 20]);
+}
+
+/// Oracle: they do what the model has: their stacks, and their applications at their scans.
+#[test]
+fn ordinary_devices_are_not_named() {
+    for seed in 0..200 {
+        let device = Device::draw(&mut Dice::new(seed));
+        let mut at_scan =
+            Prober::quiet(Sizes::Fixed(SMALLEST), Pace::default(), seed, Instant::ZERO);
+        Bench::new(&device, Answers::AtScan, seed).run(&mut at_scan);
+        for seen in [&observe(&device, None, seed, true)[..], at_scan.observations()] {
+            assert_eq!(Misfit::all(seen, &path()), [], "RTETHER_DEVICE={seed}: {device:?}");
+        }
+    }
 }

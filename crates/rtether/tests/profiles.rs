@@ -2,13 +2,15 @@
 //! by hand, and the schemas of documents.
 
 use rtether::profile::{
-    FIGURES, Found, Method, Named, Profile, Range, Series, Shown, Tail, Trial, diff, merge,
+    FIGURES, Found, Method, Misfit, Named, Profile, Range, Series, Shown, Tail, Trial, diff, merge,
 };
 use rtether::report::format::{Format, Render};
 use rtether::report::table::Screen;
 use rtether_model::network::Servers;
 use rtether_model::quantity::{Bytes, Duration, Instant};
-use rtether_proto::identify::{Costs, Exchange, Observation, Path, Sent, Unidentified, Volley};
+use rtether_proto::identify::{
+    Costs, Exchange, MisfitKind, Observation, Path, Sent, Unidentified, Volley,
+};
 use rtether_testkit::Dice;
 
 const fn ns(ns: i64) -> Duration {
@@ -142,6 +144,20 @@ fn what_is_merged_is_confirmed_if_all_of_it_is() {
         let found = merged(one_series, other_series).confirmed.map(|trial| trial.holds);
         assert_eq!(found, expected, "{one:?} {other:?}");
     }
+}
+
+/// Oracle: by hand: each kind once, as the first file says it.
+#[test]
+fn what_does_not_fit_stays() {
+    let [one, other] = [&["a"][..], &["b", "c"]].map(|whys| {
+        let kinds = [MisfitKind::Pauses, MisfitKind::Steps];
+        let misfits = kinds.into_iter().zip(whys);
+        let misfits = misfits.map(|(kind, why)| Misfit { kind, why: (*why).to_owned() });
+        vec![Series { misfits: misfits.collect(), ..Series::new("closed", Method::Quiet) }]
+    });
+    let found = merged(one, other).misfits;
+    let found: Vec<_> = found.iter().map(|own| (own.kind, own.why.as_str())).collect();
+    assert_eq!(found, [(MisfitKind::Pauses, "a"), (MisfitKind::Steps, "c")]);
 }
 
 /// Oracle: by hand. Two intervals of one width make one that is smaller by the root of two; one that is

@@ -11,6 +11,7 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, UdpSocket};
 use std::process::{Command, Stdio};
 use std::thread;
+use std::time::Duration;
 
 use rtether_testkit::{Ended, Finish, Folder, Run, signal, wait_for};
 use serde_json::Value;
@@ -213,6 +214,41 @@ fn a_device_that_breaks_the_rules_is_warned_of() {
         "9 from another address",
     ];
     assert_eq!(warnings, expected, "{document}");
+}
+
+/// Answers datagrams of `rtether echo` after up to three times 50 ms, of which few are three.
+fn dawdle(device: &UdpSocket) {
+    let mut buffer = [0; 2_048];
+    for number in 0_u64.. {
+        let Ok((octets, peer)) = device.recv_from(&mut buffer) else { return };
+        buffer[3] = 2;
+        let steps = [0, 1, 2, 0, 1, 0, 2, 1, 0, 1, 2, 3][usize::try_from(number % 12).unwrap()];
+        thread::sleep(Duration::from_millis(50 * steps));
+        let _ = device.send_to(&buffer[..octets], peer);
+    }
+}
+
+/// Oracle: what the device does, whatever its figures predict; the profile keeps the picture.
+#[test]
+fn a_device_that_the_model_does_not_have_is_named() {
+    let device = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let way = format!("echo-rtether:{}", device.local_addr().unwrap().port());
+    thread::spawn(move || dawdle(&device));
+    let folder = Folder::new("identify-misfit");
+    let file = folder.file("device.yaml");
+    let line = ["identify", "127.0.0.1", "--via", &way, "-n", "96", "--json", "--with-host"];
+    let ended = rtether().args(line).args(["-o", &file]).run();
+    ended.exits(1);
+    let own = &ended.json()["series"][0];
+    assert_eq!((&own["confirmed"], &own["misfits"][0]["kind"]), (&false.into(), &"steps".into()));
+    let why = own["misfits"][0]["why"].as_str().unwrap();
+    println!("{why}");
+    // In milliseconds, of a busy host.
+    let step: f64 = why.split(' ').nth(6).unwrap().parse().unwrap();
+    assert!((48.0..52.0).contains(&step) && why.contains("at least 4"), "{why}");
+    let shown = rtether().args(["profile", "show", &file]).run();
+    shown.exits(0).shows("not confirmed").shows("not as the model has it: answers are delayed");
+    assert!(folder.read("device.yaml").contains("histogram:"));
 }
 
 /// Speaks Modbus over one connection, at most `most` requests, and then writes megabytes; returns

@@ -14,6 +14,8 @@
 //! three losses, or if the device becomes slower. [`Prober::load`] sends bursts that double until a
 //! request is lost, and then only what the device has shown to hold.
 //!
+//! [`Misfit`] names what a device does that the model does not have; then no figure describes it.
+//!
 //! [`Confirmation`] holds a series of a size that no estimate has used ([`Sizes::unused`]) against
 //! what the costs predict.
 //!
@@ -27,6 +29,7 @@ mod cycle;
 mod figure;
 mod line;
 mod load;
+mod misfit;
 mod order;
 mod path;
 mod periodogram;
@@ -43,6 +46,7 @@ pub use cost::Costs;
 pub use cycle::Cycle;
 pub use figure::{Figure, Unidentified};
 pub use load::Load;
+pub use misfit::{Misfit, MisfitKind};
 pub use order::Order;
 pub use path::Path;
 pub use prober::{Ask, Counters, End, Packet, Prober};

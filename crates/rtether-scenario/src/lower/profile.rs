@@ -7,14 +7,14 @@ use rtether_model::quantity::{Bytes, Duration};
 use super::{stacks, unseen, version};
 use crate::codes;
 use crate::device::{
-    Bin, MAX_BINS, MAX_FRAME, MAX_SERIES, MAX_TEXT, MAX_TRIPS, NotKnown, Profile, Range, Series,
-    Tail, Trial, Trips,
+    Bin, MAX_BINS, MAX_FRAME, MAX_SERIES, MAX_TEXT, MAX_TRIPS, Misfit, NotKnown, Profile, Range,
+    Series, Tail, Trial, Trips,
 };
 use crate::diagnostic::{Diagnostic, Span, quote};
 use crate::keys::Section;
 use crate::keys::table::{
-    BIN, DEVICE, DEVICE_ORDER, FIGURE, METHOD, NOT_KNOWN, SCANNED, SERIES, SERVERS, STACK, TAIL,
-    TRIAL, TRIPS,
+    BIN, DEVICE, DEVICE_ORDER, FIGURE, METHOD, MISFIT, MISFIT_KIND, NOT_KNOWN, SCANNED, SERIES,
+    SERVERS, STACK, TAIL, TRIAL, TRIPS,
 };
 use crate::reader::{Fields, Reader};
 use crate::tree::Value;
@@ -151,6 +151,9 @@ fn series(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Series> {
     for (_, own) in maps(reader, fields, "unknown", &NOT_KNOWN, MAX_BINS) {
         series.unknown.extend(not_known(reader, &own));
     }
+    for (_, own) in maps(reader, fields, "misfits", &MISFIT, MAX_BINS) {
+        series.misfits.extend(misfit(reader, &own));
+    }
     series.histogram = histogram(reader, fields);
     series.confirmed = trial(reader, fields);
     series.trips = trips(reader, fields);
@@ -196,6 +199,14 @@ fn not_known(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<NotKnown> {
     let why = text(reader, fields, "why");
     given.then_some(())?;
     Some(NotKnown { figure: figure?, why: why? })
+}
+
+fn misfit(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Misfit> {
+    let given = reader.require(fields, "kind") & reader.require(fields, "why");
+    let kind = reader.word(fields, &MISFIT_KIND);
+    let why = text(reader, fields, "why");
+    given.then_some(())?;
+    Some(Misfit { kind: kind?.means, why: why? })
 }
 
 fn histogram(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Vec<Bin> {

@@ -83,7 +83,8 @@ pub(super) fn assumptions(profile: &Profile) -> Vec<String> {
     let Some(series) = name.and_then(|name| profile.series(name)) else {
         return vec!["no series shows the stack".to_owned()];
     };
-    let mut found = Vec::new();
+    let mut found: Vec<String> =
+        series.misfits.iter().map(|own| format!("not as the model has it: {}", own.why)).collect();
     let trial = match series.confirmed {
         Some(trial) if trial.holds => None,
         Some(_) => Some("not confirmed: a series that was not used came out otherwise"),

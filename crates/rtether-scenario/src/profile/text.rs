@@ -55,6 +55,9 @@ fn write_series(out: &mut String, series: &Series) {
     list(out, "unknown", &series.unknown, |own| {
         format!("{{ figure: {}, why: {} }}", text(&own.figure), text(&own.why))
     });
+    list(out, "misfits", &series.misfits, |own| {
+        format!("{{ kind: {}, why: {} }}", own.kind.word(), text(&own.why))
+    });
     list(out, "histogram", &series.histogram, |bin| {
         format!("{{ from: {}, to: {}, count: {} }}", time(bin.from), time(bin.to), bin.count)
     });

@@ -15,6 +15,7 @@ use rtether_sim::emulation::{Destination, Emulation, Foreign, Headers, Output, S
 use rtether_sim::thinking::Thinking;
 use rtether_testkit::Dice;
 
+use super::habit::Habit;
 use crate::support::{Plant, plain_switch};
 
 /// Rate of both links: a device is slower than its line.
@@ -153,6 +154,8 @@ pub(super) struct Bench {
     prober: NodeId,
     device: NodeId,
     thinking: Thinking,
+    /// What its application does beside that.
+    habit: Option<Habit>,
     /// By time.
     events: BTreeSet<(Instant, Event)>,
     /// Answers: their octets and priority.
@@ -186,9 +189,16 @@ impl Bench {
             prober,
             device: own,
             thinking: Thinking::new(&reply, "device", seed),
+            habit: None,
             events: BTreeSet::new(),
             asked: BTreeMap::new(),
         }
+    }
+
+    /// Gives the application of the device a habit.
+    pub(super) fn with(mut self, habit: Habit) -> Self {
+        self.habit = Some(habit);
+        self
     }
 
     /// Lets a prober ask until it is done. Its host sends one packet behind the other.
@@ -249,7 +259,8 @@ impl Bench {
             if station == self.prober {
                 self.events.insert((at, Event::Arrives(id)));
             } else if self.asked.contains_key(&id) {
-                let leaves = at + self.thinking.takes(at);
+                let ready = at + self.thinking.takes(at);
+                let leaves = self.habit.as_mut().map_or(ready, |habit| habit.leaves(ready));
                 self.events.insert((leaves, Event::Leaves(id)));
             }
         }

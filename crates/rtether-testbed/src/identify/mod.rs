@@ -23,7 +23,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rtether_live::identify::Oddities;
 use rtether_model::quantity::Duration;
 use rtether_proto::identify::{
-    Confirmation, Costs, Counters, Cycle, End, Exchange, Load, Observation, Path, Unidentified,
+    Confirmation, Costs, Counters, Cycle, End, Exchange, Load, Misfit, Observation, Path,
+    Unidentified,
 };
 
 use super::{LiveError, Via, address_v4};
@@ -218,6 +219,8 @@ pub struct Series {
     pub cycle: Result<Cycle, Unidentified>,
     /// What load has shown.
     pub load: Option<Load>,
+    /// What the device does that the model does not have.
+    pub misfits: Vec<Misfit>,
     /// Sizes and round trips without the shares of host and network, in order of sending.
     pub trips: Vec<(Exchange, Duration)>,
     /// Sizes that no estimate has used, predicted and measured; `None` if it was not tried.
@@ -240,13 +243,18 @@ impl Series {
             costs: Costs::estimate(observations, path),
             cycle: Cycle::estimate(observations),
             load: None,
+            misfits: Misfit::all(observations, path),
             trips: trips.collect(),
             confirmation: None,
         }
     }
 
-    /// Returns whether a prediction was made and held; `None` if it was not to be made.
+    /// Returns whether a prediction was made and held; `None` if it was not to be made. What the model
+    /// does not have is not confirmed, whatever was predicted of it.
     pub fn is_confirmed(&self) -> Option<bool> {
+        if !self.misfits.is_empty() {
+            return Some(false);
+        }
         match (self.method, &self.confirmation) {
             (Method::Load | Method::Capture, None) => None,
             (_, None | Some(Err(_))) => Some(false),

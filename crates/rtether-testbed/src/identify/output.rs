@@ -10,7 +10,7 @@ use rtether::report::text::{plural, time};
 use rtether::verdict::Conclusion;
 use rtether_model::network::Servers;
 use rtether_model::quantity::Duration;
-use rtether_proto::identify::{Compared, Figure, Order, Quantile, Unidentified};
+use rtether_proto::identify::{Compared, Figure, Misfit, Order, Quantile, Unidentified};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -73,9 +73,11 @@ struct SeriesJson {
     figures: Vec<FigureJson>,
     /// Round trips without the shares of host and network, in order of sending.
     round_trips_ns: Vec<Ns>,
-    /// Whether the prediction of a series that no estimate has used held; `null` if none was to be
-    /// made.
+    /// Whether the prediction of a series that no estimate has used held, and nothing is there that
+    /// the model does not have; `null` if none was to be made.
     confirmed: Option<bool>,
+    /// What the device does that the model does not have.
+    misfits: Vec<MisfitJson>,
     /// That series; empty if it was not measured.
     predicted: Vec<PredictedJson>,
     /// What makes the figures doubtful.
@@ -98,6 +100,15 @@ struct FigureJson {
     word: Option<String>,
     /// Why it is not known; `null` if it is.
     unknown: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct MisfitJson {
+    /// `steps` (answers delayed by multiples of some time), `pauses` or `threads` (requests worked at
+    /// side by side).
+    kind: &'static str,
+    /// What was seen.
+    why: String,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -160,9 +171,16 @@ impl SeriesJson {
             figures: figures(series),
             round_trips_ns: series.trips.iter().map(|(_, trip)| Ns(*trip)).collect(),
             confirmed: series.is_confirmed(),
+            misfits: series.misfits.iter().map(MisfitJson::of).collect(),
             predicted: compared.map(PredictedJson::of).collect(),
             warnings: series.warnings(),
         }
+    }
+}
+
+impl MisfitJson {
+    fn of(own: &Misfit) -> Self {
+        Self { kind: own.kind().word(), why: own.to_string() }
     }
 }
 
@@ -259,8 +277,9 @@ impl Identified {
     fn tail(&self) -> String {
         let each = self.series.iter().flat_map(|own| {
             let name = format!("{} ({})", own.asked.protocol.word(), own.method.word());
+            let misfits = own.misfits.iter().map(|own| format!("not as the model has it: {own}"));
             let mut lines: Vec<String> =
-                prediction(own).into_iter().map(|line| format!("{name}: {line}\n")).collect();
+                misfits.chain(prediction(own)).map(|line| format!("{name}: {line}\n")).collect();
             let warnings = own.warnings().into_iter();
             lines.extend(warnings.map(|warning| format!("warning: {name}: {warning}\n")));
             lines
@@ -276,6 +295,9 @@ impl Identified {
             }
             Conclusion::Met => {
                 "What was predicted of requests that no estimate has used came true."
+            }
+            Conclusion::Failed if self.series.iter().any(|own| !own.misfits.is_empty()) => {
+                "Not confirmed: the device does what the model does not have."
             }
             Conclusion::Failed => "Not confirmed: the figures do not predict other requests.",
             Conclusion::Interrupted => "What is known until then is shown.",
@@ -294,7 +316,11 @@ fn prediction(series: &Series) -> Option<String> {
         (None, Method::Quiet) => return Some("not confirmed: it ended before".into()),
         (None, Method::Load | Method::Capture) => return None,
     };
-    let word = if confirmation.is_confirmed() { "confirmed" } else { "not confirmed" };
+    let word = match (confirmation.is_confirmed(), series.misfits.is_empty()) {
+        (true, true) => "confirmed",
+        (true, false) => "predicted all the same",
+        (false, _) => "not confirmed",
+    };
     let [median, high] = confirmation.quantiles.map(|own| {
         format!("{} predicted, {} measured", time(own.predicted.value), time(own.measured.value))
     });
@@ -351,6 +377,9 @@ impl Render for Identified {
             .file("word", |(_, own)| own.word.clone())
             .file("unknown", |(_, own)| own.unknown.clone())
             .file("confirmed", |(series, _)| series.confirmed)
+            .file("misfits", |(series, _)| {
+                series.misfits.iter().map(|own| own.kind).collect::<Vec<&str>>().join(" ")
+            })
             .done()
     }
 

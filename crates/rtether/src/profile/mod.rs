@@ -7,7 +7,7 @@ mod show;
 pub use diff::{Compared, Difference, ProfileDiffJson, diff};
 pub use merge::{Named, merge};
 pub use rtether_scenario::profile::{
-    Bin, Diagnostics, FIGURES, MAX_SERIES, MAX_TRIPS, Method, NotKnown, Profile, Range, Series,
-    Tail, Trial, Trips,
+    Bin, Diagnostics, FIGURES, MAX_SERIES, MAX_TRIPS, Method, Misfit, NotKnown, Profile, Range,
+    Series, Tail, Trial, Trips,
 };
 pub use show::{Found, ProfileJson, Shown};

@@ -79,6 +79,8 @@ struct SeriesJson<'p> {
     lost: u64,
     /// Whether it has predicted a further series; `null` if none was measured.
     confirmed: Option<bool>,
+    /// What the device does that the model does not have.
+    misfits: Vec<MisfitJson<'p>>,
     /// Every figure.
     figures: Vec<FigureJson<'p>>,
     /// Round trips less the share of the network.
@@ -99,6 +101,14 @@ struct FigureJson<'p> {
     word: Option<String>,
     /// Why it is not known.
     why: Option<&'p str>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct MisfitJson<'p> {
+    /// `steps`, `pauses` or `threads`.
+    kind: &'static str,
+    /// What was seen.
+    why: &'p str,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -200,6 +210,7 @@ impl<'p> Shown<'p> {
         let mut head = format!("{}{firmware}{address}, {}{host}\n", own.device, own.date);
         for series in &own.requests {
             let confirmed = match series.confirmed {
+                _ if !series.misfits.is_empty() => "not confirmed",
                 Some(trial) if trial.holds => "confirmed",
                 Some(_) => "not confirmed",
                 None => "without a trial",
@@ -207,6 +218,9 @@ impl<'p> Shown<'p> {
             let (protocol, method) = (&series.protocol, series.method.word());
             let (sent, lost) = (series.sent, series.lost);
             let _ = writeln!(head, "{protocol}: {method}, {sent} sent, {lost} lost, {confirmed}");
+            for misfit in &series.misfits {
+                let _ = writeln!(head, "{protocol}: not as the model has it: {}", misfit.why);
+            }
         }
         head.push('\n');
         head
@@ -278,6 +292,11 @@ impl Render for Shown<'_> {
             answered: series.answered,
             lost: series.lost,
             confirmed: series.confirmed.map(|trial| trial.holds),
+            misfits: series
+                .misfits
+                .iter()
+                .map(|own| MisfitJson { kind: own.kind.word(), why: &own.why })
+                .collect(),
             figures: figures(series),
             histogram: series
                 .histogram

@@ -1,6 +1,6 @@
 //! The keys of a profile: a device as it was identified.
 
-use rtether_proto::identify::Order;
+use rtether_proto::identify::{MisfitKind, Order};
 
 use super::flows::SCAN_PHASE;
 use super::layer::{PRIORITIES, RECEIVE_QUEUES, RULE, TRANSMIT_QUEUES};
@@ -19,6 +19,7 @@ pub(crate) static PROFILE_SECTIONS: &[&Section] = &[
     &SERIES,
     &FIGURE,
     &NOT_KNOWN,
+    &MISFIT,
     &BIN,
     &TRIAL,
     &TAIL,
@@ -111,6 +112,15 @@ pub(crate) static METHOD: Words<Method> = Words::new(
 pub(crate) static DEVICE_ORDER: Words<Order> =
     Words::new("order", &[("arrival", Order::Arrival), ("priority", Order::Priority)]);
 
+pub(crate) static MISFIT_KIND: Words<MisfitKind> = Words::new(
+    "kind",
+    &[
+        (MisfitKind::Steps.word(), MisfitKind::Steps),
+        (MisfitKind::Pauses.word(), MisfitKind::Pauses),
+        (MisfitKind::Threads.word(), MisfitKind::Threads),
+    ],
+);
+
 const COUNT: Kind = Kind::Count { min: 0, max: u64::MAX >> 1 };
 
 const fn figure(name: &'static str, example: &'static str, description: &'static str) -> Key {
@@ -191,6 +201,13 @@ pub(crate) static SERIES: Section = Section {
             "Figures that were not identified.",
         ),
         key(
+            "misfits",
+            Kind::List(&MISFIT),
+            Optional,
+            "[{ kind: pauses, why: 12 of 270 answers are late }]",
+            "What the device does that the model does not have; the profile is an assumption in a scenario then.",
+        ),
+        key(
             "histogram",
             Kind::List(&BIN),
             Optional,
@@ -232,6 +249,21 @@ pub(crate) static NOT_KNOWN: Section = Section {
     keys: &[
         key("figure", Kind::Text, Required, "scan", "Its key."),
         key("why", Kind::Text, Required, "nothing repeats in step", "Why."),
+    ],
+};
+
+pub(crate) static MISFIT: Section = Section {
+    name: "misfit",
+    noun: "a misfit",
+    description: "What a device does that the model does not have.",
+    keys: &[
+        word(
+            &MISFIT_KIND,
+            Required,
+            "steps",
+            "Answers delayed by multiples of some time, answers late as if the device had stopped, or requests worked at side by side.",
+        ),
+        key("why", Kind::Text, Required, "12 of 270 answers are late", "What was seen."),
     ],
 };
 
