@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use rtether::profile::{Named, Profile, Shown, diff, merge};
+use rtether::profile::{self, Named, Profile, Shown, diff, merge};
 use rtether::report::format::Format;
 use rtether::scenario::render::Style;
 
@@ -43,6 +43,9 @@ pub(crate) struct ShowArgs {
     /// Draw the round trips of the series that gives the stack
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
+    /// Write one self-contained HTML page with pictures
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) format: FormatArgs,
 }
@@ -84,6 +87,16 @@ pub(crate) fn run(arguments: &ProfileArgs) -> Exit {
 fn show(arguments: &ShowArgs) -> Result<Exit, Exit> {
     let (_, profile) = read(&arguments.file)?;
     let shown = Shown { profile: &profile };
+    let outputs = [("--svg", &arguments.svg), ("--report", &arguments.report)];
+    let named: Vec<(&str, PathBuf)> =
+        outputs.into_iter().filter_map(|(flag, path)| Some((flag, path.clone()?))).collect();
+    drafts::check_distinct(&arguments.file, &named).map_err(|message| {
+        terminal::complain(&message);
+        Exit::WrongInput
+    })?;
+    let report = drafts::open_apart(&arguments.file, "--report", arguments.report.as_deref())?;
+    let written = report.map_or(Ok(()), |draft| draft.write(&profile::html(&profile)));
+    written.map_err(|why| terminal::fail(&why))?;
     if let Some(path) = &arguments.svg {
         let draft = drafts::open_apart(&arguments.file, "--svg", Some(path))?;
         let Some(picture) = shown.picture() else {

@@ -44,6 +44,7 @@ fn profiles_are_shown_compared_and_merged() {
     let csv = shown.out.lines().nth(1).unwrap_or_default();
     assert!(csv.starts_with("echo,fixed,90000,88000,92000"), "{}", shown.out);
     assert!(folder.read("relay.svg").contains("</svg>"));
+    run_in(&folder, "profile show devices/relay.yaml --svg a --report a").exits(2);
     run_in(&folder, "profile diff devices/relay.yaml devices/relay.yaml").exits(0);
     let differs = run_in(&folder, "profile diff devices/relay.yaml devices/later.yaml --json");
     differs.exits(1);
@@ -67,6 +68,32 @@ fn profiles_are_shown_compared_and_merged() {
     assert!(wrong.code == Some(2) && wrong.err.contains("wrong.yaml:7:"), "{}", wrong.err);
     run_in(&folder, "profile show gone.yaml").exits(2);
     run_in(&folder, "schema --profile").exits(0);
+}
+
+/// Oracle: what the file says.
+#[test]
+fn a_page_has_the_picture_its_table_and_what_is_not_known() {
+    let folder = folder();
+    let more = "    unknown: [{ figure: scan, why: nothing repeats in step }]\n    misfits: [{ kind: pauses, \
+                why: 5 of 100 answers are late }]\n";
+    folder.write("odd.yaml", format!("{PROFILE}{more}"));
+    run_in(&folder, "profile show devices/relay.yaml --report page.html").exits(0);
+    let page = folder.read("page.html");
+    for said in
+        ["WITHOUT A TRIAL", "Relay", "</svg>", "3 of 12", "All that was looked for is known"]
+    {
+        assert!(page.contains(said), "{said}: {page}");
+    }
+    run_in(&folder, "profile show odd.yaml --report page.html").exits(0);
+    let page = folder.read("page.html");
+    for said in ["NOT CONFIRMED", "5 of 100 answers are late", "nothing repeats in step"] {
+        assert!(page.contains(said), "{said}: {page}");
+    }
+    let bare: String =
+        PROFILE.split_inclusive('\n').filter(|line| !line.contains("histogram")).collect();
+    folder.write("bare.yaml", bare);
+    run_in(&folder, "profile show bare.yaml --report page.html").exits(0);
+    assert!(folder.read("page.html").contains("No series has kept its round trips"));
 }
 
 /// Oracle: by hand, 40 us of the stack and 9.44 us of a frame of 118 octets with its preamble.

@@ -237,8 +237,11 @@ fn a_device_that_the_model_does_not_have_is_named() {
     let folder = Folder::new("identify-misfit");
     let file = folder.file("device.yaml");
     let line = ["identify", "127.0.0.1", "--via", &way, "-n", "96", "--json", "--with-host"];
-    let ended = rtether().args(line).args(["-o", &file]).run();
+    let page = folder.file("page.html");
+    let ended = rtether().args(line).args(["-o", &file, "--report", &page]).run();
     ended.exits(1);
+    let page = folder.read("page.html");
+    assert!(page.contains("</svg>") && page.contains("answers are delayed by"), "{page}");
     let own = &ended.json()["series"][0];
     assert_eq!((&own["confirmed"], &own["misfits"][0]["kind"]), (&false.into(), &"steps".into()));
     let why = own["misfits"][0]["why"].as_str().unwrap();

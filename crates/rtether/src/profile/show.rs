@@ -185,8 +185,13 @@ impl<'p> Shown<'p> {
         all.filter(|own| own.found.is_some() || own.why().is_some()).collect()
     }
 
+    /// Returns how many figures are found.
+    pub(super) fn known(self) -> usize {
+        self.figures().iter().filter(|own| own.found.is_some()).count()
+    }
+
     /// Returns the figures as a table.
-    fn table(self) -> Table {
+    pub(super) fn table(self) -> Table {
         Table::of(self.figures())
             .both("protocol", "protocol", |own| own.series.protocol.clone())
             .both("figure", "figure", |own| own.figure)
@@ -227,7 +232,7 @@ impl<'p> Shown<'p> {
     }
 
     /// Returns what a scenario takes from it, in lines.
-    fn tail(self) -> String {
+    pub(super) fn tail(self) -> String {
         let mut tail = match &self.profile.stack_from {
             Some(series) => format!("\nA scenario takes the stack from `{series}`"),
             None => "\nA scenario can take no stack from it".to_owned(),
@@ -255,7 +260,7 @@ impl<'p> Shown<'p> {
 }
 
 #[allow(clippy::cast_precision_loss, reason = "a picture shows no digit beyond 2^52")]
-fn picture(series: &Series) -> Markup {
+pub(super) fn picture(series: &Series) -> Markup {
     // Each group has its name below: some of them are enough to read the axis.
     let every = series.histogram.len().div_ceil(8).max(1);
     let bins = series.histogram.iter().enumerate();

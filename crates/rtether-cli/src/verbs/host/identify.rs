@@ -11,6 +11,7 @@ use std::time::Duration as WallDuration;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use rtether::import::Source;
+use rtether::profile;
 use rtether_testbed::identify::{
     self, Asked, BURST, BURST_MAX, Identified, IdentifyOptions, NetworkShare, Progress, Protocol,
     REQUESTS, REQUESTS_MIN, Share,
@@ -37,6 +38,9 @@ pub(crate) struct IdentifyArgs {
     /// Write the profile, which a scenario takes by `stack: FILE`
     #[arg(short, long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+    /// Write one self-contained HTML page with pictures
+    #[arg(long, value_name = "FILE", conflicts_with = "list")]
+    pub(crate) report: Option<PathBuf>,
     /// How to ask, with `:PORT` if not the usual one: echo, closed, syn:PORT, unreachable, snmp,
     /// modbus, enip, echo-rtether; may be given several times [default: echo, snmp, modbus, enip, as
     /// far as the device answers]
@@ -130,6 +134,10 @@ fn community(text: &str) -> Result<String, String> {
 
 /// Runs `identify`.
 pub(crate) fn run(arguments: &IdentifyArgs) -> Exit {
+    if arguments.out.is_some() && arguments.out == arguments.report {
+        terminal::complain("`--out` and `--report` name one file; give them two names");
+        return Exit::WrongInput;
+    }
     if let Some(path) = &arguments.capture {
         return from_capture(path, arguments);
     }
@@ -157,14 +165,19 @@ pub(crate) fn run(arguments: &IdentifyArgs) -> Exit {
     }
 }
 
-/// Writes the profile and prints the result.
+/// Writes the profile and its page, and prints the result.
 fn show(identified: &Identified, arguments: &IdentifyArgs) -> Exit {
     let answered = identified.series.iter().any(|own| own.counters.answered > 0);
     // A profile of nothing would take the place of an earlier one.
-    if let Some(path) = arguments.out.as_deref().filter(|_| answered)
-        && let Err(message) = files::write(path, &identified.profile().to_yaml())
-    {
-        return terminal::fail(&message);
+    let profile = identified.profile();
+    let outputs = [
+        arguments.out.as_deref().map(|path| (path, profile.to_yaml())),
+        arguments.report.as_deref().map(|path| (path, profile::html(&profile))),
+    ];
+    for (path, text) in outputs.into_iter().flatten().filter(|_| answered) {
+        if let Err(message) = files::write(path, &text) {
+            return terminal::fail(&message);
+        }
     }
     let printed = arguments.format.print(identified);
     if printed == Exit::Ok { identified.conclusion().into() } else { printed }
