@@ -5,16 +5,20 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use rtether_proto::identify::request::{Framing, Outcome, Splitter, TEXT_MAX, enip, modbus, snmp};
+use rtether_proto::identify::request::{
+    Framing, Outcome, Splitter, TEXT_MAX, enip, modbus, opcua, snmp,
+};
 
 fuzz_target!(|octets: &[u8]| {
-    for answer in [modbus::answer(octets), snmp::answer(octets), enip::answer(octets)] {
+    let answers = [modbus::answer, snmp::answer, enip::answer, opcua::answer];
+    for answer in answers.map(|read| read(octets)) {
         if let Ok(Outcome::Identity(text)) = answer.map(|own| own.outcome) {
             assert!(text.len() <= TEXT_MAX && text.bytes().all(|own| (b' '..=b'~').contains(&own)));
         }
     }
     stream(octets, Framing::Modbus);
     stream(octets, Framing::Enip);
+    stream(octets, Framing::OpcUa);
 });
 
 fn stream(mut octets: &[u8], framing: Framing) {

@@ -7,6 +7,7 @@
 //! What comes is not trusted: buffers are limited, and what is malformed, from another address or
 //! too long is counted and dropped; a device that sends without end ends the measurement.
 
+mod arps;
 mod connects;
 mod datagrams;
 mod icmp;
@@ -17,6 +18,7 @@ use std::io;
 
 use rtether_model::quantity::Duration;
 
+pub use arps::Arps;
 pub use connects::Connects;
 pub use datagrams::Datagrams;
 pub use icmp::{Pings, Quotes};

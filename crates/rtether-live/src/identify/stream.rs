@@ -6,6 +6,7 @@ use std::os::fd::AsFd;
 use std::time::{Duration as Span, Instant};
 
 use rtether_model::quantity::Duration;
+use rtether_proto::identify::request::opcua::Numbers;
 use rtether_proto::identify::request::{Carrier, Framing, Splitter};
 
 use super::{Line, MESSAGE_MAX, Received};
@@ -24,6 +25,8 @@ const FAREWELL_READS: usize = 64;
 pub struct Stream {
     connection: TcpStream,
     splitter: Splitter,
+    /// Numbers of messages, where the protocol has them.
+    numbers: Option<Numbers>,
     /// The message received last.
     message: Vec<u8>,
 }
@@ -39,7 +42,8 @@ impl Stream {
         connection.set_nodelay(true)?;
         connection.set_nonblocking(true)?;
         let message = Vec::with_capacity(MESSAGE_MAX);
-        Ok(Self { connection, splitter: Splitter::new(framing), message })
+        let numbers = (framing == Framing::OpcUa).then(Numbers::default);
+        Ok(Self { connection, splitter: Splitter::new(framing), numbers, message })
     }
 
     /// Returns what its segments look like.
@@ -65,8 +69,12 @@ impl Stream {
 
 impl Line for Stream {
     fn send(&mut self, _: u32, message: &[u8]) -> io::Result<()> {
+        let mut message = message.to_vec();
+        if let Some(numbers) = &mut self.numbers {
+            numbers.stamp(&mut message);
+        }
         // Requests are far smaller than the socket's buffer, so that one write takes all or none.
-        match self.connection.write(message)? {
+        match self.connection.write(&message)? {
             written if written == message.len() => Ok(()),
             _ => Err(io::Error::other("the device does not read what it is sent")),
         }

@@ -20,7 +20,7 @@ use crate::{LiveError, Via, address_v4};
 pub struct Answer {
     /// The protocol.
     protocol: &'static str,
-    /// Its port; `null` for ICMP.
+    /// Its port; `null` for ICMP and ARP.
     port: Option<u16>,
     /// Whether it answers.
     answers: bool,

@@ -26,6 +26,7 @@ use rtether_proto::identify::{
     Confirmation, Costs, Counters, Cycle, End, Exchange, Load, Misfit, Observation, Path,
     Unidentified,
 };
+use rtether_proto::probe::cndep;
 
 use super::{LiveError, Via, address_v4};
 use open::{Door, Opened};
@@ -64,13 +65,19 @@ pub enum Protocol {
     Modbus,
     /// EtherNet/IP: read an attribute of the identity object.
     Enip,
+    /// ARP.
+    Arp,
+    /// CNDEP: the command Test.
+    Cndep,
+    /// OPC UA: which servers are there, over a channel without security.
+    OpcUa,
     /// `rtether echo` over UDP.
     Message,
 }
 
 impl Protocol {
     /// All, in the order in which they are listed.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 11] = [
         Self::Echo,
         Self::Closed,
         Self::Syn,
@@ -78,6 +85,9 @@ impl Protocol {
         Self::Snmp,
         Self::Modbus,
         Self::Enip,
+        Self::Arp,
+        Self::Cndep,
+        Self::OpcUa,
         Self::Message,
     ];
     /// Those that are asked if the user names none: each on a port of its own, and none that opens
@@ -94,6 +104,9 @@ impl Protocol {
             Self::Snmp => "snmp",
             Self::Modbus => "modbus",
             Self::Enip => "enip",
+            Self::Arp => "arp",
+            Self::Cndep => "cndep",
+            Self::OpcUa => "opcua",
             Self::Message => "echo-rtether",
         }
     }
@@ -101,12 +114,14 @@ impl Protocol {
     /// Returns the port if the user names none; `None` if there is none.
     pub const fn port(self) -> Option<u16> {
         match self {
-            Self::Echo | Self::Syn => None,
+            Self::Echo | Self::Arp | Self::Syn => None,
             // Discard, which hardly any host has.
             Self::Closed | Self::Unreachable => Some(9),
             Self::Snmp => Some(161),
             Self::Modbus => Some(502),
             Self::Enip => Some(44_818),
+            Self::Cndep => Some(cndep::Profile::PORT),
+            Self::OpcUa => Some(4_840),
             Self::Message => Some(super::PORT),
         }
     }
@@ -122,7 +137,15 @@ impl Protocol {
 
     /// Returns how many requests a series has if that many are wished.
     fn requests(self, wished: u16) -> u16 {
-        if self == Self::Unreachable { wished.min(80) } else { wished }
+        let most = if self == Self::Unreachable {
+            80
+        } else if self == Self::OpcUa {
+            // Servers close a channel without a session after a while, 30 s for example.
+            190
+        } else {
+            u16::MAX
+        };
+        wished.min(most)
     }
 }
 
@@ -131,7 +154,7 @@ impl Protocol {
 pub struct Asked {
     /// The protocol.
     pub protocol: Protocol,
-    /// Its port; `None` for ICMP.
+    /// Its port; `None` for ICMP and ARP.
     pub port: Option<u16>,
 }
 

@@ -4,10 +4,10 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::sync::atomic::AtomicBool;
 
-use rtether_live::identify::{Connects, Datagrams, Line, Pings, Quotes, Stream, ask};
+use rtether_live::identify::{Arps, Connects, Datagrams, Line, Pings, Quotes, Stream, ask};
 use rtether_model::quantity::{Bytes, Duration};
 use rtether_proto::identify::request::{
-    Carrier, Dialect, Framing, Heard, Outcome, enip, modbus, snmp,
+    Carrier, Channel, Dialect, Framing, Heard, Outcome, enip, modbus, opcua, snmp,
 };
 use rtether_proto::identify::{Packet, Path};
 
@@ -82,6 +82,7 @@ impl Door<'_> {
             (io::ErrorKind::InvalidData, "what it sends is not of the protocol"),
             (io::ErrorKind::ConnectionReset, "it resets the connection"),
             (io::ErrorKind::BrokenPipe, "it closes the connection"),
+            (io::ErrorKind::Unsupported, "the device is this host"),
             (io::ErrorKind::PermissionDenied, "not asked: needs root or CAP_NET_RAW"),
         ];
         let is_alone = self.options.asked.len() == 1;
@@ -97,12 +98,40 @@ impl Door<'_> {
 
     /// Opens a line and asks for the first time.
     fn knock(&self, asked: Asked, tempo: &mut Tempo) -> io::Result<Opened> {
+        let (dialect, line) = self.line(asked)?;
+        let mut open = Open { asked, dialect, line, identity: None };
+        if let Some(why) = self.shake_hands(&mut open, tempo)? {
+            return Ok(Opened::Silent(why));
+        }
+        let message = first(&open.dialect);
+        tempo.request(self.stop);
+        let Some(heard) = self.ask(&mut open, &message)? else {
+            return Ok(Opened::Silent("no answer".into()));
+        };
+        let is_refused = matches!(heard.outcome, Outcome::Refused(_));
+        if asked.protocol == Protocol::Closed && !is_refused {
+            return Ok(Opened::Silent("the port is open; name a closed one".into()));
+        }
+        if asked.protocol == Protocol::Syn && is_refused {
+            return Ok(Opened::Silent("the port is closed".into()));
+        }
+        if let Dialect::OpcUa { answer, .. } = &mut open.dialect {
+            *answer = heard.frame;
+        }
+        if let Outcome::Identity(text) = heard.outcome {
+            open.identity = Some(text).filter(|text| !text.is_empty());
+        }
+        Ok(Opened::Open(open))
+    }
+
+    /// Opens a line in a protocol.
+    fn line(&self, asked: Asked) -> io::Result<(Dialect, Box<dyn Line>)> {
         let port = asked.port.unwrap_or(0);
         let peer = SocketAddrV4::new(self.address, port);
         let [_, _, high, low] = session().to_be_bytes();
         let most = if self.options.load.is_some() { MOST_WITH_LOAD } else { MOST };
         let community = self.options.community.as_bytes().to_vec();
-        let (dialect, line): (Dialect, Box<dyn Line>) = match asked.protocol {
+        Ok(match asked.protocol {
             Protocol::Echo => {
                 let identifier = u16::from_be_bytes([high, low]);
                 (Dialect::Echo { identifier, most }, Box::new(Pings::open(self.address)?))
@@ -113,6 +142,19 @@ impl Door<'_> {
             }
             Protocol::Closed | Protocol::Syn => (Dialect::Connect, Box::new(Connects::new(peer))),
             Protocol::Unreachable => (Dialect::Unreachable { port }, Box::new(Quotes::open(peer)?)),
+            Protocol::Arp => {
+                let line = Arps::open(self.address)?;
+                (Dialect::Arp { own: line.own(), device: self.address }, Box::new(line))
+            }
+            Protocol::Cndep => (Dialect::Cndep, Box::new(Datagrams::open(peer)?)),
+            Protocol::OpcUa => {
+                let stream = Stream::connect(peer, Framing::OpcUa)?;
+                let carrier = stream.carrier();
+                let url = format!("opc.tcp://{peer}").into_bytes();
+                // How long answers are is seen when one has come.
+                let (channel, answer) = (Channel::default(), carrier.frame(0));
+                (Dialect::OpcUa { channel, url, answer, carrier }, Box::new(stream))
+            }
             Protocol::Snmp => {
                 let dialect = Dialect::Snmp { community, tried: Vec::new() };
                 (dialect, Box::new(Datagrams::open(peer)?))
@@ -128,24 +170,41 @@ impl Door<'_> {
                 let carrier = stream.carrier();
                 (Dialect::Enip { session: 0, carrier }, Box::new(stream))
             }
-        };
-        let mut open = Open { asked, dialect, line, identity: None };
-        let message = first(&open.dialect);
-        tempo.request(self.stop);
-        let Some(heard) = self.ask(&mut open, &message)? else {
-            return Ok(Opened::Silent("no answer".into()));
-        };
-        let is_refused = matches!(heard.outcome, Outcome::Refused(_));
-        if asked.protocol == Protocol::Closed && !is_refused {
-            return Ok(Opened::Silent("the port is open; name a closed one".into()));
+        })
+    }
+
+    /// Opens a channel again, where a protocol has one: a server may close one that has no session.
+    pub(super) fn renew(&self, open: &mut Open, tempo: &mut Tempo) -> io::Result<()> {
+        let Dialect::OpcUa { answer, .. } = open.dialect else { return Ok(()) };
+        (open.dialect, open.line) = self.line(open.asked)?;
+        if let Dialect::OpcUa { answer: own, .. } = &mut open.dialect {
+            *own = answer;
         }
-        if asked.protocol == Protocol::Syn && is_refused {
-            return Ok(Opened::Silent("the port is closed".into()));
+        self.shake_hands(open, tempo)?.map_or(Ok(()), |why| Err(io::Error::other(why)))
+    }
+
+    /// Opens a channel, where a protocol has one; returns why it is refused.
+    fn shake_hands(&self, open: &mut Open, tempo: &mut Tempo) -> io::Result<Option<String>> {
+        let Dialect::OpcUa { url, .. } = &open.dialect else { return Ok(None) };
+        for message in [opcua::hello(url), opcua::open()] {
+            tempo.request(self.stop);
+            match self.ask(open, &message)?.map(|heard| heard.outcome) {
+                Some(Outcome::Done) => {}
+                Some(Outcome::Channel(opened)) => {
+                    if let Dialect::OpcUa { channel, .. } = &mut open.dialect {
+                        *channel = opened;
+                    }
+                }
+                Some(Outcome::Refused(status)) => {
+                    let why = format!("it refuses a channel without security: {status:#010x}");
+                    return Ok(Some(why));
+                }
+                Some(Outcome::Identity(_) | Outcome::Session(_)) | None => {
+                    return Ok(Some("no answer".into()));
+                }
+            }
         }
-        if let Outcome::Identity(text) = heard.outcome {
-            open.identity = Some(text).filter(|text| !text.is_empty());
-        }
-        Ok(Opened::Open(open))
+        Ok(None)
     }
 
     fn ask(&self, open: &mut Open, message: &[u8]) -> io::Result<Option<Heard>> {
@@ -171,6 +230,9 @@ impl Door<'_> {
                 }
             }
             Dialect::Echo { .. }
+            | Dialect::Arp { .. }
+            | Dialect::Cndep
+            | Dialect::OpcUa { .. }
             | Dialect::Message { .. }
             | Dialect::Unreachable { .. }
             | Dialect::Connect => {}
@@ -224,7 +286,10 @@ fn first(dialect: &Dialect) -> Vec<u8> {
         }
         Dialect::Modbus { unit, .. } => modbus::identity(0, *unit).to_vec(),
         Dialect::Enip { .. } => enip::list_identity(0),
+        Dialect::OpcUa { channel, url, .. } => opcua::find_servers(0, *channel, url, 0),
         Dialect::Echo { .. }
+        | Dialect::Arp { .. }
+        | Dialect::Cndep
         | Dialect::Message { .. }
         | Dialect::Unreachable { .. }
         | Dialect::Connect => {

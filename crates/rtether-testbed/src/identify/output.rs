@@ -54,10 +54,10 @@ struct SilentJson<'a> {
 
 #[derive(Serialize, JsonSchema)]
 struct SeriesJson {
-    /// The protocol: `echo`, `closed`, `syn`, `unreachable`, `snmp`, `modbus`, `enip` or
-    /// `echo-rtether`.
+    /// The protocol: `echo`, `closed`, `syn`, `unreachable`, `snmp`, `modbus`, `enip`, `arp`, `cndep`,
+    /// `opcua` or `echo-rtether`.
     protocol: &'static str,
-    /// Its port; `null` for ICMP.
+    /// Its port; `null` for ICMP and ARP.
     port: Option<u16>,
     /// How it was measured: `quiet`, `load` or `capture`.
     method: &'static str,

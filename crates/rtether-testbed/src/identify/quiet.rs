@@ -36,6 +36,11 @@ pub(super) fn measure(
     series.counters = first.counters;
     series.oddities = first.oddities;
     series.ending = first.ending;
+    if series.ending == Ending::Done(End::Complete)
+        && let Err(error) = door.renew(open, tempo)
+    {
+        series.ending = Ending::Broken(error.to_string());
+    }
     if series.ending == Ending::Done(End::Complete) {
         let pace = Pace { requests: check(requests), ..pace };
         let unused = Sizes::Fixed(sizes.unused());

@@ -42,8 +42,8 @@ pub(crate) struct IdentifyArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "list")]
     pub(crate) report: Option<PathBuf>,
     /// How to ask, with `:PORT` if not the usual one: echo, closed, syn:PORT, unreachable, snmp,
-    /// modbus, enip, echo-rtether; may be given several times [default: echo, snmp, modbus, enip, as
-    /// far as the device answers]
+    /// modbus, enip, arp, cndep, opcua, echo-rtether; may be given several times [default: echo, snmp,
+    /// modbus, enip, as far as the device answers]
     #[arg(long, value_name = "WAY", value_parser = asked)]
     pub(crate) via: Vec<Asked>,
     /// Only say what the device answers: one request in each protocol
@@ -97,8 +97,8 @@ pub(crate) struct IdentifyArgs {
 }
 
 const NOTES: &str = "Example: rtether identify 10.0.0.2 -o device.yaml\n\nWithout --load at \
-most 10 requests are sent in any second, one is outstanding, and none writes. ICMP and the share of \
-this host need root.\n\nExit codes: 0 the figures predict requests that no estimate has used, 1 they \
+most 10 requests are sent in any second, one is outstanding, and none writes. ICMP, ARP and the share \
+of this host need root.\n\nExit codes: 0 the figures predict requests that no estimate has used, 1 they \
 do not, 2 wrong input, 3 no answer, 4 the machine cannot do it, 130 interrupted; what is known by \
 then is printed.";
 
@@ -118,7 +118,7 @@ fn asked(text: &str) -> Result<Asked, String> {
     })?;
     let port = port.map(|port| port.parse().ok().filter(|port| *port > 0_u16));
     match (protocol, port) {
-        (Protocol::Echo, Some(_)) => Err("echo has no port".into()),
+        (Protocol::Echo | Protocol::Arp, Some(_)) => Err(format!("{word} has no port")),
         (Protocol::Syn, None) => Err("write the open port, such as syn:80".into()),
         (_, Some(None)) => Err("write a port from 1 to 65535 behind the colon".into()),
         (_, port) => Ok(Asked { protocol, port: port.flatten().or(protocol.port()) }),

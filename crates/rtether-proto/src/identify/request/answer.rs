@@ -18,6 +18,15 @@ pub struct Answer {
     pub outcome: Outcome,
 }
 
+/// A channel of OPC UA, as the device has opened it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Channel {
+    /// Its number.
+    pub id: u32,
+    /// The number of its token.
+    pub token: u32,
+}
+
 /// What an answer says. Each is an answer, and takes the device time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -30,6 +39,8 @@ pub enum Outcome {
     Identity(String),
     /// The handle of a session.
     Session(u32),
+    /// A channel that was opened.
+    Channel(Channel),
 }
 
 /// Why octets are no answer to a request of this module.

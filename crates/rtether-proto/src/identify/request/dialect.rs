@@ -3,14 +3,17 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
+use core::net::Ipv4Addr;
 
 use rtether_model::quantity::Bytes;
 
-use super::answer::{Answer, Malformed, Outcome};
+use super::answer::{Answer, Channel, Malformed, Outcome};
 use super::carrier::Carrier;
-use super::{Framing, enip, modbus, snmp};
+use super::message::{Heard, Request};
+use super::{Framing, arp, cndep, enip, modbus, opcua, snmp};
 use crate::identify::prober::Packet;
 use crate::identify::sizes::{Exchange, Sizes, Span};
+use crate::mechanism::arp::Address;
 use crate::probe::icmp::{self, Echo};
 use crate::probe::message::{Kind, Message, SIZE_MIN};
 
@@ -26,6 +29,9 @@ const QUOTED_AT: usize = 8;
 /// Header of a quoted datagram of UDP.
 const UDP: usize = 8;
 const UDP_NUMBER: u8 = 17;
+
+/// The largest request of OPC UA: longer audit entries are load.
+const AUDITED: Bytes = Bytes::new(1_024);
 
 /// How a device is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,6 +76,26 @@ pub enum Dialect {
         /// How its segments look.
         carrier: Carrier,
     },
+    /// Requests of ARP; a driver knows where to send them.
+    Arp {
+        /// The addresses of this host.
+        own: Address,
+        /// The device.
+        device: Ipv4Addr,
+    },
+    /// The command Test of CNDEP, with the octets of [`crate::probe::cndep`].
+    Cndep,
+    /// Questions for servers over one channel.
+    OpcUa {
+        /// The channel.
+        channel: Channel,
+        /// The address by which the device is asked.
+        url: Vec<u8>,
+        /// Octets of the frame that answers.
+        answer: Bytes,
+        /// How its segments look.
+        carrier: Carrier,
+    },
     /// Reads of an attribute over one connection.
     Enip {
         /// The session.
@@ -77,27 +103,6 @@ pub enum Dialect {
         /// How its segments look.
         carrier: Carrier,
     },
-}
-
-/// A request to send.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Request {
-    /// The message.
-    pub octets: Vec<u8>,
-    /// Octets of the frame around it, from addresses to check sequence, without tag.
-    pub frame: Bytes,
-}
-
-/// A message that answers a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Heard {
-    /// Bits of the packet's name and the mask that they are of; `None` if the answer tells of the
-    /// latest packet only.
-    pub token: Option<(u32, u32)>,
-    /// Octets of the frame around it, as for [`Request::frame`].
-    pub frame: Bytes,
-    /// What it says.
-    pub outcome: Outcome,
 }
 
 /// How a connection ended that was begun for a packet: what a driver tells in place of a message.
@@ -133,6 +138,15 @@ impl Dialect {
             }
             Self::Connect => {
                 Sizes::Fixed(Exchange { request: Bytes::new(SYN), answer: Bytes::new(RESET) })
+            }
+            Self::Arp { .. } => Sizes::Fixed(Exchange { request: arp::FRAME, answer: arp::FRAME }),
+            Self::Cndep => {
+                let frame = cndep::request().frame;
+                Sizes::Fixed(Exchange { request: frame, answer: frame })
+            }
+            Self::OpcUa { url, answer, carrier, .. } => {
+                let least = opcua::smallest(url.len(), *carrier);
+                Sizes::Request { request: Span { least, most: AUDITED }, answer: *answer }
             }
             Self::Snmp { community, tried } => Self::of_snmp(community.len(), tried),
             Self::Modbus { most, carrier, .. } => match most {
@@ -173,7 +187,10 @@ impl Dialect {
         match self {
             Self::Modbus { .. } => Some(Framing::Modbus),
             Self::Enip { .. } => Some(Framing::Enip),
+            Self::OpcUa { .. } => Some(Framing::OpcUa),
             Self::Echo { .. }
+            | Self::Arp { .. }
+            | Self::Cndep
             | Self::Message { .. }
             | Self::Unreachable { .. }
             | Self::Connect
@@ -210,6 +227,12 @@ impl Dialect {
                 let mut octets = filled(packet.request, Carrier::Udp, 4);
                 octets[..4].copy_from_slice(&id.to_be_bytes());
                 Some(of(octets, Carrier::Udp))
+            }
+            (Self::Arp { own, device }, _) => Some(arp::request(*own, *device)),
+            (Self::Cndep, _) => Some(cndep::request()),
+            (Self::OpcUa { channel, url, carrier, .. }, _) => {
+                let entry = opcua::entry(packet.request, url.len(), *carrier);
+                Some(of(opcua::find_servers(id, *channel, url, entry), *carrier))
             }
             (Self::Connect, _) => Some(Request { octets: Vec::new(), frame: Bytes::new(SYN) }),
             (Self::Snmp { community, tried }, Some(answer)) => {
@@ -248,6 +271,9 @@ impl Dialect {
                 let frame = Bytes::new(if is_refused { RESET } else { SYN });
                 Ok(Some(Heard { token, frame, outcome }))
             }
+            Self::Arp { own, device } => Ok(arp::read(octets, *own, *device)),
+            Self::Cndep => cndep::read(octets).map(Some),
+            Self::OpcUa { carrier, .. } => heard(opcua::answer(octets)?, opcua::TOKEN, *carrier),
             Self::Snmp { .. } => heard(snmp::answer(octets)?, snmp::TOKEN, Carrier::Udp),
             Self::Modbus { carrier, .. } => heard(modbus::answer(octets)?, modbus::TOKEN, *carrier),
             Self::Enip { carrier, .. } => heard(enip::answer(octets)?, enip::TOKEN, *carrier),
@@ -320,6 +346,7 @@ fn unreachable(octets: &[u8], port: u16) -> Option<Heard> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rtether_model::mac::MacAddress;
 
     const TCP: Carrier = Carrier::Tcp { timestamps: true };
 
@@ -338,6 +365,17 @@ mod tests {
             Dialect::Modbus { unit: 1, first: 0, most: 0, carrier: TCP },
             Dialect::Modbus { unit: 1, first: 0, most: 60, carrier: TCP },
             Dialect::Enip { session: 5, carrier: TCP },
+            Dialect::Arp {
+                own: Address { hardware: MacAddress([2; 6]), protocol: Ipv4Addr::LOCALHOST },
+                device: Ipv4Addr::LOCALHOST,
+            },
+            Dialect::Cndep,
+            Dialect::OpcUa {
+                channel: Channel { id: 6, token: 13 },
+                url: b"opc.tcp://10.0.0.2:4840".to_vec(),
+                answer: Bytes::new(250),
+                carrier: TCP,
+            },
         ]
     }
 

@@ -1,7 +1,8 @@
 //! Requests that only read, and their answers, in the protocols that devices speak.
 //!
-//! A host asks for what the prober wants in a [`Dialect`]: [`modbus`] over TCP, [`snmp`] over UDP,
-//! [`enip`] over both, ICMP echo, rtether's own echo, datagrams and connections to closed ports.
+//! A host asks for what the prober wants in a [`Dialect`]: [`modbus`] and [`opcua`] over TCP, [`snmp`]
+//! and CNDEP over UDP, [`enip`] over both, ICMP echo, ARP, rtether's own echo, datagrams and connections
+//! to closed ports.
 //!
 //! 1. [`Dialect::request`] builds the request of a packet; as its token it carries the lower bits of
 //!    the prober's name for the packet, those in the protocol's `TOKEN`.
@@ -16,18 +17,23 @@
 //! and only texts, which are limited, are kept.
 
 mod answer;
+mod arp;
 mod carrier;
+mod cndep;
 mod cursor;
 mod dialect;
 pub mod enip;
+mod message;
 pub mod modbus;
+pub mod opcua;
 mod side;
 pub mod snmp;
 mod splitter;
 
-pub use answer::{Answer, Malformed, Outcome, TEXT_MAX};
+pub use answer::{Answer, Channel, Malformed, Outcome, TEXT_MAX};
 pub use carrier::Carrier;
-pub use dialect::{Dialect, Ended, Heard, Request};
+pub use dialect::{Dialect, Ended};
+pub use message::{Heard, Request};
 pub use side::{Conversation, Side};
 pub use splitter::{Framing, Splitter};
 

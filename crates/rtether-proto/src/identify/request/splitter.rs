@@ -4,6 +4,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::answer::Malformed;
+use super::opcua;
 
 /// How messages say where they end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,15 +13,19 @@ pub enum Framing {
     Modbus,
     /// EtherNet/IP: octets 2 and 3, little-endian, for what follows a header of 24.
     Enip,
+    /// OPC UA: octets 4 to 7, little-endian, for all of a chunk.
+    OpcUa,
 }
 
 impl Framing {
     /// Returns the octets of the longest message that is accepted: the longest of Modbus
-    /// (Application Protocol Specification, 4.1), or more than an answer of EtherNet/IP has.
+    /// (Application Protocol Specification, 4.1), more than an answer of EtherNet/IP has, or what the
+    /// hello of OPC UA states.
     pub fn most(self) -> usize {
         match self {
             Self::Modbus => 260,
             Self::Enip => 2_048,
+            Self::OpcUa => opcua::CHUNK_MAX,
         }
     }
 
@@ -32,6 +37,11 @@ impl Framing {
             }
             (Self::Enip, [_, _, low, high, ..]) => {
                 Some(24 + usize::from(u16::from_le_bytes([*low, *high])))
+            }
+            (Self::OpcUa, [_, _, _, _, rest @ ..]) => {
+                let octets = u32::from_le_bytes(*rest.first_chunk()?);
+                // No chunk is shorter than its header.
+                usize::try_from(octets).ok().map(|octets| octets.max(8))
             }
             _ => None,
         }

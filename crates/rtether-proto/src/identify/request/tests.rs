@@ -5,13 +5,16 @@ use std::vec::Vec;
 
 use proptest::prelude::*;
 
-use super::{Answer, Framing, Malformed, Outcome, Splitter, TEXT_MAX, enip, modbus, snmp};
+use super::{
+    Answer, Channel, Framing, Malformed, Outcome, Splitter, TEXT_MAX, enip, modbus, opcua, snmp,
+};
 
 type Parser = fn(&[u8]) -> Result<Answer, Malformed>;
 /// Answers with the lower bits of a name.
 type Answers = fn(u8) -> Vec<Vec<u8>>;
 
-const PARSERS: [Parser; 3] = [modbus::answer, snmp::answer, enip::answer];
+const PARSERS: [Parser; 4] = [modbus::answer, snmp::answer, enip::answer, opcua::answer];
+const STREAMS: [Framing; 3] = [Framing::Modbus, Framing::Enip, Framing::OpcUa];
 
 /// Answers of Modbus with the lower bits of a name: registers, an identity, an exception.
 fn modbus_answers(low: u8) -> Vec<Vec<u8>> {
@@ -52,6 +55,25 @@ fn snmp_answers(low: u8) -> Vec<Vec<u8>> {
     requests
 }
 
+/// Answers of OPC UA: a server, none, a fault.
+fn opcua_answers(low: u8) -> Vec<Vec<u8>> {
+    let server = b"\x01\0\0\0\x03\0\0\0urn\x01\0\0\0p\x02\x04\0\0\0ACME\0\0\0\0";
+    let answers = [(0xA9, 0, &server[..]), (0xA9, 0, &[0; 4]), (0x8D, 5, &[])];
+    let answers = answers.map(|(of, status, rest)| {
+        let head = [6, 0, 0, 0, 13, 0, 0, 0, 2, 0, 0, 0, low, 0, 0, 0, 1, 0, of, 1];
+        let response = [&[0; 12][..], &[status, 0, 0, 0], &[0; 8]].concat();
+        let body = [&head[..], &response, rest].concat();
+        let [octets, ..] = (8 + body.len()).to_le_bytes();
+        [&b"MSGF"[..], &[octets, 0, 0, 0], &body].concat()
+    });
+    answers.to_vec()
+}
+
+/// Returns all answers of each parser.
+fn all_answers(low: u8) -> [Vec<Vec<u8>>; 4] {
+    [modbus_answers(low), snmp_answers(low), enip_answers(low), opcua_answers(low)]
+}
+
 /// Oracle: function codes 3 and 43/14, get and getbulk, commands that list and services that get.
 #[test]
 fn nothing_that_is_built_writes() {
@@ -81,14 +103,16 @@ fn nothing_that_is_built_writes() {
     }
     assert_eq!(enip::attribute(7, 1)[40], 0x0E);
     assert!((1..=enip::TIMES_MAX).all(|n| enip::attributes(7, 1, n).unwrap()[40] == 0x03));
+    // Types 446 and 422 of OPC UA: a channel, and the question for servers.
+    assert_eq!(opcua::open()[79..83], [1, 0, 0xBE, 1]);
+    let asked = opcua::find_servers(7, Channel::default(), b"", 0);
+    assert_eq!(asked[24..28], [1, 0, 0xA6, 1]);
 }
 
 /// Oracle: the name that the request carries.
 #[test]
 fn answers_carry_the_token() {
-    for (parser, answers) in
-        PARSERS.into_iter().zip([modbus_answers(9), snmp_answers(9), enip_answers(9)])
-    {
+    for (parser, answers) in PARSERS.into_iter().zip(all_answers(9)) {
         for octets in answers {
             let answer = parser(&octets).unwrap();
             assert_eq!((answer.token, answer.octets), (9, octets.len()));
@@ -117,9 +141,8 @@ fn split(framing: Framing, stream: &[u8], cuts: &[usize]) -> Vec<Vec<u8>> {
 /// Oracle: the messages of which the stream was made.
 #[test]
 fn a_stream_cut_anywhere_gives_the_same_answers() {
-    for (framing, messages) in
-        [(Framing::Modbus, modbus_answers(1)), (Framing::Enip, enip_answers(1))]
-    {
+    let [modbus, _, enip, opcua] = all_answers(1);
+    for (framing, messages) in STREAMS.into_iter().zip([modbus, enip, opcua]) {
         let stream = messages.concat();
         for cut in 1..=stream.len() {
             assert_eq!(split(framing, &stream, &[cut, stream.len()]), messages, "{cut}");
@@ -146,7 +169,7 @@ proptest! {
         for parser in PARSERS {
             check(&octets, parser);
         }
-        for framing in [Framing::Modbus, Framing::Enip] {
+        for framing in STREAMS {
             let mut splitter = Splitter::new(framing);
             let room = splitter.room();
             let held = octets.len().min(room.len());
@@ -166,9 +189,7 @@ proptest! {
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
         end: prop::sample::Index,
     ) {
-        for (parser, answers) in
-            PARSERS.into_iter().zip([modbus_answers(low), snmp_answers(low), enip_answers(low)])
-        {
+        for (parser, answers) in PARSERS.into_iter().zip(all_answers(low)) {
             let mut octets = which.get(&answers).clone();
             let whole = octets.len();
             prop_assert!(parser(&octets[..end.index(whole)]).is_err());
@@ -187,8 +208,8 @@ proptest! {
         order in prop::collection::vec((0..3_usize, any::<u8>()), 1..12),
         cuts in prop::collection::vec(1..300_usize, 1..20),
     ) {
-        let sources: [Answers; 2] = [modbus_answers, enip_answers];
-        for (framing, source) in [Framing::Modbus, Framing::Enip].into_iter().zip(sources) {
+        let sources: [Answers; 3] = [modbus_answers, enip_answers, opcua_answers];
+        for (framing, source) in STREAMS.into_iter().zip(sources) {
             let messages: Vec<_> =
                 order.iter().map(|&(which, low)| source(low)[which].clone()).collect();
             prop_assert_eq!(split(framing, &messages.concat(), &cuts), messages);
