@@ -506,8 +506,8 @@ fn classes_of<'a>(
         ways.extend(own.map(|to| (Some(*to), true)));
         for (to, is_answer) in ways {
             let class = untagged_class(layer, (number, flow), to, is_answer);
-            let several = || Beyond(format!("the classes of fragments of `{}`", flow.name));
-            let class = class.ok_or_else(several)?;
+            let class = class
+                .ok_or_else(|| Beyond(format!("the classes of fragments of `{}`", flow.name)))?;
             if class != layer.table.class_of(None) {
                 let to = to.map(|to| network.node(to).name.as_str());
                 let way = if is_answer { "reply" } else { "request" };
@@ -587,7 +587,8 @@ fn transmit_of(config: &TransmitConfig) -> Option<TransmitJson> {
         TransmitStrategy::Rings { count } => ("rings", false, None, count),
         TransmitStrategy::Selection(_) => return None,
     };
-    let top = u8::try_from(config.queue_limits.len().clamp(1, 8) - 1).unwrap_or(7);
+    // The highest of at most eight queues.
+    let top = (1..8).zip(config.queue_limits.iter().skip(1)).last().map_or(0, |(top, _)| top);
     Some(TransmitJson {
         rule,
         limits: config.queue_limits.clone(),
