@@ -1,5 +1,9 @@
 //! Claims judged: what is refuted is shown by a run of the plant, from which nothing can be left out.
 
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
 use rtether::adversary::{Effort, Progress};
 use rtether::bound;
 use rtether::judge::{Claim, Claimed, JudgeError, Judgment, Ruling, Shrunk, claims, judge};
@@ -240,4 +244,79 @@ fn assert_shown(run: &Shrunk, own: &rtether::judge::Judged, number: u64) {
         None => of.dropped > 0,
     };
     assert!(is_shown, "case {number}: {own:?}\n{text}");
+}
+
+fn validation() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../validation")
+}
+
+/// A plant in which a bound was once too small: its name in `unsound/`, and after how many plants the
+/// search refutes that bound; `None` if it does not.
+#[derive(Debug)]
+struct Unsound {
+    name: String,
+    plants: Option<u64>,
+}
+
+/// Reads a cell of the column `plants`.
+fn plants(word: &str) -> Option<u64> {
+    (word != "open").then(|| word.parse().unwrap_or_else(|_| panic!("`{word}` is no number")))
+}
+
+fn unsound() -> Vec<Unsound> {
+    let mut rows = csv::Reader::from_path(validation().join("unsound.csv")).expect("a list");
+    let titles = rows.headers().expect("titles").clone();
+    let [names_at, plants_at, note_at] = ["scenario", "plants", "note"]
+        .map(|title| titles.iter().position(|own| own == title).expect(title));
+    let mut all = Vec::new();
+    for row in rows.records() {
+        let row = row.expect("a row");
+        let names: Vec<&str> = row[names_at].split_whitespace().collect();
+        let plants: Vec<Option<u64>> = row[plants_at].split_whitespace().map(plants).collect();
+        assert_eq!(names.len(), plants.len(), "{row:?}");
+        let is_whole = !plants.is_empty() && plants.iter().all(Option::is_some);
+        assert!(is_whole || !row[note_at].is_empty(), "why is it not refuted? {row:?}");
+        let both = names.into_iter().zip(plants);
+        all.extend(both.map(|(name, plants)| Unsound { name: name.to_owned(), plants }));
+    }
+    all
+}
+
+/// Oracle: `validation/unsound.csv`, bounds that we proved and that a run exceeds. None is proved today,
+/// and no run that refutes one is beyond the bound of today.
+#[test]
+fn what_was_unsound_is_refuted() {
+    let folder = validation().join("unsound");
+    let mut named = BTreeSet::new();
+    let mut refuted = 0;
+    for Unsound { name, plants } in unsound() {
+        let [text, list] = ["yaml", "csv"].map(|kind| {
+            let file = format!("{name}.{kind}");
+            let text = fs::read_to_string(folder.join(&file))
+                .unwrap_or_else(|why| panic!("{file}: {why}"));
+            named.insert(file);
+            text
+        });
+        // More than it takes today: other moves of the search come in another order.
+        let tries = plants.map_or(1, |plants| 4 * plants + 100);
+        let judgment = judged(&text, &list, Effort::Plants(tries));
+        let judgment = judgment.unwrap_or_else(|why| panic!("{name}: {why}"));
+        assert!(!judgment.claims.is_empty(), "{name} claims nothing");
+        for own in &judgment.claims {
+            let is_right = match plants {
+                Some(_) => own.ruling == Ruling::Refuted,
+                None => own.ruling == Ruling::Open || own.ruling == Ruling::Refuted,
+            };
+            assert!(is_right, "{name} in {tries} plants: {own:?}");
+            let is_within = own.lack.is_some() || own.proved >= own.found;
+            assert!(is_within, "{name}: a run is beyond the bound of today: {own:?}");
+            refuted += usize::from(own.ruling == Ruling::Refuted);
+        }
+    }
+    let files = fs::read_dir(&folder).expect("a folder").map(|file| {
+        let name = file.expect("a file").file_name();
+        name.into_string().expect("a name")
+    });
+    assert_eq!(files.collect::<BTreeSet<String>>(), named, "files, and those that a row names");
+    println!("{refuted} claims refuted, of {} plants", named.len() / 2);
 }
