@@ -588,7 +588,7 @@ fn transmit_of(config: &TransmitConfig) -> Option<TransmitJson> {
         TransmitStrategy::Selection(_) => return None,
     };
     // The highest of at most eight queues.
-    let top = (1..8).zip(config.queue_limits.iter().skip(1)).last().map_or(0, |(top, _)| top);
+    let top = (1..8).zip(config.queue_limits.iter().skip(1)).next_back().map_or(0, |(top, _)| top);
     Some(TransmitJson {
         rule,
         limits: config.queue_limits.clone(),

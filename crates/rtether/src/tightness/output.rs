@@ -130,7 +130,10 @@ impl Tightness<'_> {
                 " Of what is proved, {} was found in the median and {} at least, {} to the nanosecond.",
                 percent(own.median),
                 percent(own.least),
-                plural(self.closed(), "stream")
+                match self.closed() {
+                    0 => "none".to_owned(),
+                    closed => plural(closed, "stream"),
+                }
             )
         });
         let cut = if self.is_cut { ", interrupted" } else { "" };
