@@ -1,5 +1,5 @@
-"""Further rules: idle slopes at ports of switches, queues of end stations. Each rule has its proof in
-`docs/reference/certificate.md`; what it returns is as in `rules`."""
+"""Further rules: idle slopes at ports of switches, queues of end stations. What they
+return is as in `rules`."""
 
 from fractions import Fraction
 from math import ceil, gcd

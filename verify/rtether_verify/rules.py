@@ -1,5 +1,6 @@
-"""The rules: the longest wait that arrival curves allow at a server, each with its proof in
-`docs/reference/certificate.md`. Every function returns whole picoseconds, or None for no limit."""
+"""The rules: the longest wait that arrival curves allow at a server, as `docs/reference/certificate.md` has
+them; their theorems are at the heads of files in `crates/rtether-bounds/src/discipline`. Every function
+returns whole picoseconds, or None for no limit."""
 
 from bisect import bisect_left, bisect_right
 from fractions import Fraction
