@@ -67,7 +67,7 @@ const PARTS: &[(Part, &str, &str)] = &[
     (
         Part::Targets,
         "targets",
-        "the library compiles for browsers, a participant for Windows, the command for macOS, engines for bare processors",
+        "the library compiles for browsers, a participant for Windows, the command for macOS, engines for bare processors; the fuzz targets compile",
     ),
     (Part::Tests, "tests", "all test programs and the examples in the documentation"),
     (Part::Waits, "waits", "of the tests, the programs that wait"),

@@ -227,7 +227,7 @@ impl TestRun<'_> {
 
     /// Compiles what is said to run elsewhere: what a browser loads, and in a long run the library without any system,
     /// the portable participant for Windows, the command for macOS, and engines for a processor
-    /// without an operating system.
+    /// without an operating system; and the fuzz targets, which share files with tests.
     fn targets(&mut self) -> Result<bool> {
         const BARE: &str = "thumbv7em-none-eabihf";
         const TARGETS: [(&str, &str, &[&str]); 6] = [
@@ -252,7 +252,10 @@ impl TestRun<'_> {
             let arguments = ["check", "--package", package, "--target", target];
             is_good &= succeeds(self.repo.cargo(&arguments).args(*what))?;
         }
-        Ok(is_good)
+        let mut fuzz =
+            self.repo.cargo(&["check", "--locked", "--manifest-path", "fuzz/Cargo.toml"]);
+        // They are not linked, so that the fuzzer itself need not be built.
+        Ok(is_good & succeeds(fuzz.env("CUSTOM_LIBFUZZER_PATH", "./libfuzzer.a"))?)
     }
 
     /// Runs the test programs of a part.

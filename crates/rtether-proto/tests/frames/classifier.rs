@@ -8,7 +8,7 @@ use rtether_proto::endnode::{
     Rule, TosMatch, parse,
 };
 
-use crate::frames::reading::{self, Seen};
+use super::reading::{self, Seen};
 
 /// Checks a case: four octets that choose table and rules, one that tells where the frame is cut,
 /// and the frame. Returns which parts an independent parser confirmed.
