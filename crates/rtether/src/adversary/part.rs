@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rtether_model::flow::{Flow, FlowId, Traffic};
 use rtether_model::network::{Network, NodeId, NodeKind, PortId, Stack};
-use rtether_model::quantity::Duration;
+use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::route::{Hop, Routing};
 use rtether_model::wire;
 
@@ -68,7 +68,10 @@ impl<'a> Ways<'a> {
             let link = &self.network.links[hop.link.index()];
             let switch = self.network.switch(hop.ingress.node);
             let latency = switch.map_or(Duration::ZERO, |switch| switch.latency);
+            let ends = [hop.egress.node, hop.ingress.node];
+            let interfaces = ends.map(|end| interface(self.network, end, frame));
             let time = wire::wire_time(frame, link.rate) + link.propagation + latency;
+            let time = interfaces.into_iter().fold(time, |time, own| time + own);
             way.push(Passage {
                 place: Place::Port(hop.egress),
                 time: time.as_ps(),
@@ -77,6 +80,14 @@ impl<'a> Ways<'a> {
         }
         way.extend(listener.and_then(|own| served(self.network, flow, *own)));
         way
+    }
+}
+
+/// Returns what the interface of a station takes for a frame on its way to the link, or from it.
+fn interface(network: &Network, node: NodeId, frame: Bytes) -> Duration {
+    match network.end_station(node).map(|station| &station.stack) {
+        Some(Stack::Linear(own)) => own.interface.of(frame),
+        _ => Duration::ZERO,
     }
 }
 
