@@ -38,6 +38,10 @@ impl HostVerb {
 pub(crate) struct CheckLive {}
 
 impl CheckLive {
+    pub(crate) const fn is_asked(&self) -> bool {
+        false
+    }
+
     pub(crate) const fn packets(&self) -> Option<&Path> {
         None
     }
