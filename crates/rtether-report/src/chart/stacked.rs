@@ -45,6 +45,8 @@ pub struct StackedChart {
     pub rows: Vec<StackedRow>,
     /// Colors in use: class and name.
     pub kinds: Vec<(&'static str, String)>,
+    /// Legend entry of what is pale.
+    pub pale_name: String,
     /// Legend entry of the limit line.
     pub limit_name: String,
     /// Legend entry of the mark above a bar.
@@ -128,7 +130,7 @@ impl StackedChart {
         let has =
             |what: fn(&StackedPart) -> bool| self.rows.iter().any(|row| row.parts.iter().any(what));
         if has(|part| part.is_wait) {
-            entries.push(entry(swatch("hop wait gray".into()), "pale: waiting"));
+            entries.push(entry(swatch("hop wait gray".into()), &self.pale_name));
         }
         if has(|part| part.is_marked) {
             entries.push(entry(key().child(mark(13.0, 9.0)), &self.mark_name));

@@ -250,6 +250,7 @@ fn hops(scenario: &Scenario, analysis: &Analysis, order: &[usize]) -> Markup {
             x: Axis::time("latency at most"),
             rows,
             kinds: kinds.clone(),
+            pale_name: "pale: waiting".into(),
             limit_name: "deadline".into(),
             mark_name: "the hop that contributes most".into(),
         };

@@ -274,7 +274,8 @@ fn intervals(tightness: &Tightness<'_>) -> Markup {
             note: if number == 0 { note.clone() } else { String::new() },
             x: Axis::time("longest delay"),
             rows,
-            kinds: vec![("f-talker", "found; pale: proved, not found".to_owned())],
+            kinds: vec![("f-talker", "found".to_owned())],
+            pale_name: "proved, not found".into(),
             limit_name: "deadline".into(),
             mark_name: String::new(),
         };
@@ -333,7 +334,8 @@ fn table(tightness: &Tightness<'_>, streams: &[&Interval]) -> Markup {
                 |ratio| TableCell::gauge(ratio).sorted_by(ratio),
             ),
             cell(tightness.deadline(own)),
-            TableCell::text(tightness.why(own)).class("why"),
+            // Names have no marks on a page.
+            TableCell::text(tightness.why(own).replace('`', "")).class("why"),
         ];
         (row, own.is_contradicted())
     });
