@@ -6,10 +6,13 @@ from math import ceil, gcd
 
 from rtether_verify import curves
 from rtether_verify.curves import ONE, Load
+from rtether_verify.reading import Malformed
 from rtether_verify.rules import OVERHEAD, RULES, behind, by_rate, heavier, lesser, most_work, turns_of_octets
 
 #: Steps at a server that are looked at one by one, and rounds towards the end of its busy period.
 STEPS_DUE, ROUNDS_DUE = 1 << 12, 1 << 12
+#: Terms of the sums at one server at most: some ten seconds.
+TERMS_DUE = 10**8
 
 
 def chosen(loads, is_chosen):
@@ -135,8 +138,11 @@ def deadline(queue, loads, server):
     if sum(Fraction(load.work(), load.period) for load in own) >= 1:
         return None
     end, known = _busy(own, max(lower, longest(own))), {}
-    if sum(end // load.period + 2 for load in own) > STEPS_DUE:
+    steps = sum(end // load.period + 2 for load in own)
+    if steps > STEPS_DUE:
         return [end] * len(own)
+    if steps * len(own) * len({(load.due, load.cost) for load in own}) > TERMS_DUE:
+        raise Malformed(f"more than {TERMS_DUE} terms at one server by deadlines; split the plant")
     for load in own:
         key = (load.due, load.cost)
         if key not in known:

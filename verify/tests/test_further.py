@@ -3,12 +3,14 @@
 import random
 import unittest
 from collections import namedtuple
+from unittest import mock
 
 from plants import US, certificate, cost, flow, stack, star
 from rtether_verify import further
 from rtether_verify.check import check
 from rtether_verify.curves import Load
 from rtether_verify.plant import Receive, Transmit
+from rtether_verify.reading import Malformed
 
 Server = namedtuple("Server", "layer rate turns quanta octet", defaults=(None, 0, None, None, 1))
 #: Random stations of each kind.
@@ -132,6 +134,12 @@ class ByHand(unittest.TestCase):
         self.assertEqual(further.deadline(0, lower, None), [3 + 1 + 1])
         self.assertIsNone(further.deadline(1, due((5, 10, 2), (5, 10, 2)), None))
         self.assertIsNone(further.deadline(1, [Load(0, 5, queue=1, due=1)], None))
+
+    def test_work_by_deadlines_has_a_limit(self):
+        own = [Load(at, 8, (10_000 + at, 1, 0), queue=1, due=1 + at) for at in range(900)]
+        with mock.patch.object(further, "TERMS_DUE", 10**6):
+            with self.assertRaisesRegex(Malformed, "terms at one server by deadlines; split the plant"):
+                further.deadline(1, own, None)
 
     def test_packets_under_way_do_not_count_at_a_slope(self):
         server = Server(rate=10, turns=[0] * 7 + [5])
