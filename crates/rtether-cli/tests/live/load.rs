@@ -80,7 +80,13 @@ fn files_go_both_ways() {
 fn datagrams_keep_their_rate() {
     // Oracle: 1000 octets of payload are 1066 on the wire, so 10 Mbit/s are at most 586 datagrams
     // in half a second plus one millisecond of catching up; loopback loses nothing. A busy host sends
-    // fewer: it catches up no more than that.
+    // fewer, since no more is caught up, but not each time.
+    let sent = (0..5).map(|_| datagrams_sent()).find(|sent| *sent >= 300);
+    assert!(sent.is_some(), "half of the rate is not kept once in five times");
+}
+
+/// Sends for half a second, and returns how many datagrams were sent, which is never too many.
+fn datagrams_sent() -> u64 {
     let sink = Sink::start(&[]);
     let wish = ["--kind", "udp", "--size", "1000B", "--rate", "10Mbit/s", "--for", "500ms"];
     let output = sink.load(&[wish.as_slice(), &["--connections", "2"]].concat());
@@ -91,6 +97,7 @@ fn datagrams_keep_their_rate() {
     assert_eq!(document["datagrams_received"], sent);
     assert_eq!(document["datagrams_lost"], 0);
     assert!(sink.end().contains(&format!("{sent} datagrams")));
+    sent
 }
 
 #[test]

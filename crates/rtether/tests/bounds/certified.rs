@@ -117,6 +117,13 @@ impl Tally {
         let mutated: Vec<String> = mutated.into_iter().chain(files.iter().cloned()).collect();
         let found_changed = survey(&self.python, &mutated);
         println!("variety {}, changed: {found_changed}", self.variety);
+        // A check of nothing would pass, too.
+        let is_one_case = env::var_os("RTETHER_CASE").is_some();
+        assert!(found_changed["mutations"].as_u64() > Some(0) || is_one_case);
+        if env::var_os("RTETHER_NODE").is_some() && !is_one_case {
+            assert!(found["second"]["accepted"].as_u64() > Some(0), "{found}");
+            assert!(found_changed["second"]["rejected"].as_u64() > Some(0), "{found_changed}");
+        }
         assert_eq!(found_changed["survived"], serde_json::json!([]), "variety {}", self.variety);
         self.bounded += found["bounded"].as_u64().expect("a number");
         self.certified += found["certified"].as_u64().expect("a number");
