@@ -76,6 +76,30 @@ fn what_never_meets_makes_the_gap() {
     assert_eq!(gap.flow.map(|flow| scenario.flow_name(flow)), Some("g"));
 }
 
+/// Oracle: by hand. The bound of 29.96 us, with a frame of each other flow, is beyond the one deadline and within the other; a search that was
+/// ended before it began has neither packets nor reasons, and says so.
+#[test]
+fn the_verdict_says_what_it_rests_on() {
+    let text = STAR
+        .replace("kind: poisson, mean_gap: 1 ms", "period: 1 ms")
+        .replacen("size: 16 B }", "size: 16 B, deadline: 23 us }", 1)
+        .replacen("size: 16 B }", "size: 16 B, deadline: 50 us }", 1);
+    let scenario = load(&text);
+    let found = tightness(&scenario, &at_most(20));
+    assert_eq!(found.conclusion(), Conclusion::Failed);
+    assert!(
+        found.summary().contains(", 1 with a bound beyond the deadline."),
+        "{}",
+        found.summary()
+    );
+    let progress = at_most(20);
+    progress.cancel();
+    let cut = tightness(&scenario, &progress);
+    assert!(cut.is_cut && cut.summary().contains("interrupted"), "{}", cut.summary());
+    assert!(cut.streams.iter().all(|own| own.found.is_none() && own.gap.is_none()));
+    assert!(cut.streams.iter().all(|own| own.proved.is_some()));
+}
+
 /// Oracle: Poisson arrivals have no bound, so that nothing behind their port has one.
 #[test]
 fn a_stream_without_a_bound_says_why() {

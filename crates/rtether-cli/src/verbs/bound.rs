@@ -53,7 +53,8 @@ pub(crate) struct BoundArgs {
     )]
     pub(crate) waits: Option<Duration>,
     /// Show instead how near the largest delay that a search finds comes to each bound, and what makes the
-    /// difference; search for this real time, or this many plants [default: 60 s]
+    /// difference, which has half of that time besides; search for this real time, or this many plants
+    /// [default: 60 s]
     #[arg(
         long,
         value_name = "TIME|N",

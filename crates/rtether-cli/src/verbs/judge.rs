@@ -31,7 +31,7 @@ pub(crate) struct JudgeArgs {
     /// Replace files that are there
     #[arg(long, requires = "out")]
     pub(crate) force: bool,
-    /// Search for runs that refute claims for this real time at most, or in this many plants, which find
+    /// Behind an ordinary run, search for runs that refute claims for this real time at most, or in this many plants, which find
     /// the same on any machine
     #[arg(long, value_name = "TIME|N", default_value = "60 s", value_parser = Effort::parse)]
     pub(crate) search: Effort,

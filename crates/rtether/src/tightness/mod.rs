@@ -13,17 +13,20 @@ use rtether_model::flow::FlowId;
 use rtether_model::quantity::Duration;
 use rtether_model::record::{Place, StreamRecord};
 
-use crate::adversary::{self, Hunt, Plant, Progress};
-use crate::bound::{self, Analysis};
+use crate::adversary::{self, Effort, Hunt, Plant, Progress};
+use crate::bound::{self, Analysis, Counts};
 use crate::place::place_name;
 use crate::run;
 use crate::scenario::Scenario;
+use crate::sums;
 use crate::why::{ChosenPacket, Explainer, Hop, Parts, Stream, Timeline, trace};
-use crate::words::Conclusion;
+use crate::words::{Conclusion, Standing};
 
 pub(crate) use output::TightnessJson;
 pub use output::page;
 
+/// Packets that are simulated again at the same time.
+const BATCH: usize = 16;
 /// Most that lies between the ends of an interval which counts as closed.
 const EXACT: Duration = Duration::from_ns(1);
 
@@ -41,6 +44,8 @@ pub struct Tightness<'a> {
     /// Whether the user ended it early.
     pub is_cut: bool,
     conclusion: Conclusion,
+    /// What the conclusion rests on: streams, and sums of bounds beyond their limits.
+    counts: (Counts, usize),
 }
 
 /// What is known of the longest delay of a stream.
@@ -84,6 +89,11 @@ impl Interval {
         self.found.zip(self.proved).is_some_and(|(found, proved)| proved - found <= EXACT)
     }
 
+    /// Returns whether there is a distance to explain.
+    fn is_open(&self) -> bool {
+        self.ratio().is_some() && !self.is_closed()
+    }
+
     /// Returns whether a packet took longer than is proved without a condition: a defect of rtether.
     fn is_contradicted(&self) -> bool {
         let is_beyond = self.found.zip(self.proved).is_some_and(|(found, proved)| found > proved);
@@ -113,13 +123,12 @@ pub fn tightness<'a>(scenario: &'a Scenario, progress: &Progress) -> Tightness<'
     let analysis = explainer.analysis();
     let mut streams = intervals(scenario, analysis);
     let (worst, tried) = search(scenario, &streams, progress);
-    streams.par_iter_mut().zip(worst).for_each(|(own, worst)| {
+    for (own, worst) in streams.iter_mut().zip(&worst) {
         own.found = worst.as_ref().map(|worst| worst.packet.latency);
-        let is_open = own.proved.is_some() && own.found.is_some() && !own.is_closed();
-        if is_open && !progress.is_cancelled() {
-            own.gap = worst.and_then(|worst| gap(&explainer, own.stream, &worst));
-        }
-    });
+    }
+    explain(&explainer, &mut streams, &worst, progress);
+    let late_sums = sums::proved(scenario, analysis).into_iter();
+    let late_sums = late_sums.filter(|sum| sum.added.standing == Standing::NotProved);
     let is_wrong = streams.iter().any(Interval::is_contradicted);
     let conclusion = bound::Bounds { scenario, analysis }.conclusion();
     Tightness {
@@ -128,7 +137,40 @@ pub fn tightness<'a>(scenario: &'a Scenario, progress: &Progress) -> Tightness<'
         tried,
         seed: scenario.run.seed,
         is_cut: progress.is_cancelled(),
+        counts: (bound::counts(scenario, analysis), late_sums.count()),
         conclusion: if is_wrong { Conclusion::Contradiction } else { conclusion },
+    }
+}
+
+/// Says what makes the difference, loosest first: each packet is simulated again, which for a whole plant may
+/// take longer than the search has, so that it has half of that time.
+fn explain(
+    explainer: &Explainer<'_>,
+    streams: &mut [Interval],
+    worst: &[Option<Worst>],
+    progress: &Progress,
+) {
+    let begun = progress.elapsed();
+    let goes_on: adversary::GoesOn<'_> = &|| {
+        let is_time = match progress.effort() {
+            Effort::Time(limit) => progress.elapsed().saturating_sub(begun) < limit / 2,
+            Effort::Plants(_) => true,
+        };
+        is_time && !progress.is_cancelled()
+    };
+    let mut order: Vec<usize> = (0..streams.len()).filter(|own| streams[*own].is_open()).collect();
+    order.sort_by(|a, b| {
+        let [a, b] = [a, b].map(|own| streams[*own].ratio().unwrap_or(1.0));
+        a.total_cmp(&b)
+    });
+    for batch in order.chunks(BATCH) {
+        let gaps = batch.par_iter().map(|&own| {
+            let worst = worst[own].as_ref().filter(|_| goes_on())?;
+            gap(explainer, streams[own].stream, worst, goes_on)
+        });
+        for (own, gap) in batch.iter().zip(gaps.collect::<Vec<_>>()) {
+            streams[*own].gap = gap;
+        }
     }
 }
 
@@ -179,12 +221,18 @@ fn search(
 }
 
 /// Returns where the bound of a stream allows most beyond what its packet took.
-fn gap(explainer: &Explainer<'_>, stream: Stream, worst: &Worst) -> Option<Gap> {
+fn gap(
+    explainer: &Explainer<'_>,
+    stream: Stream,
+    worst: &Worst,
+    goes_on: adversary::GoesOn<'_>,
+) -> Option<Gap> {
     let scenario = explainer.scenario();
     let parts = explainer.explain(stream)?.found.ok()?;
     let plant = worst.plant.as_ref().map(|found| found.scenario(scenario));
     let plant = plant.as_ref().unwrap_or(scenario);
-    let timeline = trace(plant, stream, worst.packet, &run::Progress::default()).ok()??;
+    let timeline =
+        trace(plant, stream, worst.packet, (&run::Progress::default(), goes_on)).ok()??;
     widest(scenario, &parts, &timeline)
 }
 

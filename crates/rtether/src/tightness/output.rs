@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Gap, Interval, Tightness};
+use crate::bound;
 use crate::words::Conclusion;
 
 /// Most streams that are drawn, the loosest first.
@@ -121,9 +122,10 @@ impl Tightness<'_> {
     pub fn summary(&self) -> String {
         let all = plural(self.streams.len(), "stream");
         let unbounded = self.streams.iter().filter(|own| own.proved.is_none()).count();
+        let unbounded = unbounded - self.counts.0.unknown;
         let without = match unbounded {
             0 => String::new(),
-            number => format!(", {number} without a bound"),
+            number => format!(", {number} without a bound or deadline"),
         };
         let ratios = self.ratios().map_or_else(String::new, |own| {
             format!(
@@ -136,9 +138,34 @@ impl Tightness<'_> {
                 }
             )
         });
+        let unseen = self.streams.iter().filter(|own| own.is_open() && own.gap.is_none()).count();
+        let unseen = match unseen {
+            0 => String::new(),
+            number => {
+                format!(" The gaps of {} were not looked at in time.", plural(number, "stream"))
+            }
+        };
         let cut = if self.is_cut { ", interrupted" } else { "" };
         let tried = format!(" {} plants tried (seed {}{cut}).", self.tried, self.seed);
-        self.conclusion.sentence(&format!("{all}{without}.{ratios}{tried}"))
+        let why = self.verdict();
+        self.conclusion.sentence(&format!("{all}{without}{why}.{ratios}{unseen}{tried}"))
+    }
+
+    /// Returns what the verdict rests on, if it is not that all is well.
+    fn verdict(&self) -> String {
+        let beyond = self.streams.iter().filter(|own| own.is_contradicted()).count();
+        let (counts, sums) = self.counts;
+        let bound::Counts { late, unknown, if_delivered, if_nothing_dropped, .. } = counts;
+        let all = [
+            (beyond, "found beyond the bound, which is a defect of rtether (please report it)"),
+            (late, "with a bound beyond the deadline"),
+            (sums, "sums of bounds beyond their limits"),
+            (unknown, "with a deadline and no bound"),
+            (if_delivered, "proved if delivered"),
+            (if_nothing_dropped, "proved if nothing is dropped"),
+        ];
+        let all = all.iter().filter(|(count, _)| *count > 0);
+        all.map(|(count, words)| format!(", {count} {words}")).collect::<Vec<_>>().concat()
     }
 
     fn gap_words(&self, gap: &Gap) -> String {

@@ -28,6 +28,7 @@ pub use fate::{Fate, fate};
 use bound::BoundJson;
 use text::PacketJson;
 
+use crate::adversary;
 use crate::run::{self, Progress};
 use crate::scenario::Scenario;
 
@@ -131,16 +132,17 @@ pub fn explain<'a>(
     let Some(found) = find(scenario, index, choice, progress)? else {
         return Ok(None);
     };
-    let timeline = trace(scenario, stream, found, progress)?;
+    let timeline = trace(scenario, stream, found, (progress, &|| true))?;
     Ok(timeline.map(|timeline| Why { scenario, stream, seed: found.seed, timeline }))
 }
 
-/// Returns the timeline of a packet; `None` if the run does not have it, or was cancelled.
+/// Returns the timeline of a packet; `None` if the run does not have it, or was cancelled, or ended since
+/// the caller does not go on.
 pub(crate) fn trace(
     scenario: &Scenario,
     stream: Stream,
     packet: ChosenPacket,
-    progress: &Progress,
+    (progress, goes_on): (&Progress, adversary::GoesOn<'_>),
 ) -> Result<Option<Timeline>, BuildError> {
     let ChosenPacket { seed, released_at, latency } = packet;
     let Some(index) = stream.index(scenario) else {
@@ -151,7 +153,9 @@ pub(crate) fn trace(
     };
     let (network, flows) = (&scenario.network, &scenario.flows);
     let mut trails = Trails::new(network, flows, Some(stream.flow), released_at, is_it);
-    run::simulate_while(scenario, seed, progress, &mut trails, |trails| trails.found().is_empty())?;
+    run::simulate_while(scenario, seed, progress, &mut trails, |trails| {
+        trails.found().is_empty() && goes_on()
+    })?;
     Ok(trails.into_found().into_iter().next())
 }
 
